@@ -85,7 +85,8 @@ class Agreements(Result):
             return "The agreement with people cannot be judged: no AUROC has an interval."
         n, above = len(lows), sum(low > CHANCE for low in lows.values())
         measured = (it for it in self.scores if it.score in lows)
-        best = max(measured, key=lambda it: it.scores["auroc"] or 0.0)
+        # Of those that agree, if any does.
+        best = max(measured, key=lambda it: (lows[it.score] > CHANCE, it.scores["auroc"] or 0.0))
         agree = f"{counted(n, 'score')} {'agrees' if above == 1 else 'agree'}"
         many = f", without a correction for {n} comparisons" if n > 1 else ""
         return (

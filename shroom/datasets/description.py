@@ -75,9 +75,10 @@ class Description(Result):
             return "none is labelled"
         n, wrong = counts[0].total(), counts[0][Label.HALLUCINATION]
         # The view is named if another view counts differently.
-        view = f", view '{next(iter(views))}'" * any(other != counts[0] for other in counts)
         of = f"{wrong} of {counted(n, 'labelled datapoint')}"
-        return f"{of} are hallucinated ({wrong / n:.1%}{view})"
+        if any(other != counts[0] for other in counts):
+            return f"in the view '{next(iter(views))}', {of} have p > 0.5 ({wrong / n:.1%})"
+        return f"{of} are hallucinated ({wrong / n:.1%})"
 
     def tables(self) -> list[Shown]:
         """Return the counts, labels, lengths, the data set's own tables and the agreement."""

@@ -127,6 +127,7 @@ def leaderboard(
         others,
         missing,
         higher_is_better=metrics[0].higher_is_better,
+        trials=trials,
     )
 
 

@@ -69,6 +69,8 @@ class Leaderboard(Result):
         Whether the scores come from outputs of the scoring program, without predictions.
     higher_is_better : bool
         Whether more is better in the metric that ranks.
+    trials : int or None
+        Number of trials of each test; ``None`` if it was large enough for the number of pairs.
     """
 
     rows: list[Row]
@@ -82,6 +84,7 @@ class Leaderboard(Result):
     absent: dict[str, list[str]] = field(default_factory=dict)
     are_outputs: bool = False
     higher_is_better: bool = True
+    trials: int | None = None
     keys = ("metric", "split", "rows", "invalid", "absent", "signature", "**intervals")
     listed = "rows"
     keys_of_none = (*_PLACE, "rank", "rank_low", "rank_high", *_COUNTS)

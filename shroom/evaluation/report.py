@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
@@ -150,17 +150,13 @@ def report(
             means.setdefault(result.title, []).append(own)
     for of_mean in means.values():
         of_mean.sort(key=lambda own: _place(own.whole[names[0]].value, computed[0]))
-    verdict = _verdict(tracks, list(scores.values()), intervals)
+    verdict = _verdict(tracks, computed[0], intervals)
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict, means)
 
 
-def _verdict(tracks: Sequence[TrackReport], scores: Sequence[Score], how: Intervals) -> str:
-    """Return which system is best on each track; of a single system, the verdict on its score."""
-    if len(scores) == 1:
-        names = {(track.split, track.track) for track in tracks}
-        results = [it for it in scores[0].results if (it.split, it.track) in names]
-        return replace(scores[0], results=results).verdict
-    answers = [(track.name, _best(track, how)) for track in tracks if track.comparisons]
+def _verdict(tracks: Sequence[TrackReport], metric: Metric, how: Intervals) -> str:
+    """Return which system is best on each track."""
+    answers = [(track.name, _best(track, metric, how)) for track in tracks]
     several = len(tracks) > 1
     return " ".join(f"On {name}: {it}." if several and name else f"{it}." for name, it in answers)
 
@@ -170,30 +166,37 @@ def _place(score: float | None, metric: Metric) -> float:
     return math.inf if score is None else -score if metric.higher_is_better else score
 
 
-def _best(track: TrackReport, how: Intervals) -> str:
+def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
     """Return which system is best, and whether the difference from the next is significant."""
-    first, second, *_ = track.systems
-    pairs = [pair for pair in track.comparisons if pair.metric == track.comparisons[0].metric]
+    first, *others = track.systems
+    name, best = metric.name, first.whole[metric.name]
+    if best.value is None:
+        return f"{name} is undefined"
+    value = ", ".join(filter(None, (figure(best.value), within(best.ci, how))))
+    floors = {
+        floor: scores.get(name)
+        for floor, scores in first.score.floors.items()
+        if floor_or_reference(floor) == "floor"
+    }
+    scores = [system.whole[name] for system in track.systems]
+    floor = not_above_floor(scores, floors, higher_is_better=metric.higher_is_better)
+    if not others:
+        return f"{first.name} scores {value} in {name}{floor}"
+    second = others[0]
+    pairs = [pair for pair in track.comparisons if pair.metric == name]
     pair = next(pair for pair in pairs if {pair.a, pair.b} == {first.name, second.name})
-    metric, best = pair.metric, first.whole[pair.metric]
-    if best.value is None or pair.difference is None or pair.p_adjusted is None:
-        return f"{metric} is undefined, so the systems cannot be ranked"
+    if pair.difference is None or pair.p_adjusted is None:
+        return f"{first.name} is first by {name} ({value}); {name} of {second.name} is undefined"
+    if not pair.difference:
+        return f"{first.name} and {second.name} have the same {name} ({value}){floor}"
     p = f"{p_in_words(pair.p_adjusted)}{f' corrected for {len(pairs)} pairs' * (len(pairs) > 1)}"
     gap = f"difference {figure(abs(pair.difference))}, {p}"
-    value = ", ".join(filter(None, (figure(best.value), within(best.ci, how))))
     better = "and significantly better" if pair.significant else "but not significantly better"
     seen = [system.name for system in (first, second) if system.in_sample]
     was = "were" if len(seen) > 1 else "was"
     unfair = f"; not a fair comparison, because {in_words(seen)} {was} fitted on items of the gold"
-    floors = {
-        name: it.get(metric)
-        for name, it in first.score.floors.items()
-        if floor_or_reference(name) == "floor"
-    }
-    scores = [system.whole[metric] for system in track.systems]
-    floor = not_above_floor(scores, floors, higher_is_better=pair.higher_is_better)
     return (
-        f"{first.name} is first by {metric} ({value}), {better} than {second.name} ({gap})"
+        f"{first.name} is first by {name} ({value}), {better} than {second.name} ({gap})"
         f"{unfair * bool(seen)}{floor}"
     )
 

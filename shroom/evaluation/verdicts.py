@@ -41,11 +41,13 @@ def of_comparisons(found: Any) -> str:
         for place, by_metric in tracks.items()
     ]
     known = [pair.p_adjusted for pair in found.comparisons if pair.p_adjusted is not None]
-    if len(tracks) > 1 and known and not any(pair.significant for pair in found.comparisons):
+    significant = any(pair.significant for pair in found.comparisons)
+    if len(tracks) > 1 and len(known) == len(found.comparisons) and not significant:
         metrics = " or ".join(dict.fromkeys(pair.metric for pair in found.comparisons))
-        which = _which(next(iter(next(iter(tracks.values())).values())))
-        least = f"smallest {p_in_words(min(known))}"
-        said = f"{which}: on no track is a difference in {metrics} significant ({least})"
+        families = [of_metric for by_metric in tracks.values() for of_metric in by_metric.values()]
+        least = _least(max(families, key=len), min(known), found.trials)
+        said = f"{_which(families[0])}: on no track is a difference in {metrics} significant"
+        said += f" ({least})"
         sentences = [("", said)]
     names = found.fitted
     was = "were" if len(names) > 1 else "was"
@@ -122,13 +124,36 @@ def _not_significant(metric: str, pairs: Sequence[Any], found: Any) -> str:
         what = "the difference is" if count == 1 else "all differences are"
         return f"in {metric} {what} undefined"
     if count == 1:
-        shown = figure(pairs[0].difference or 0.0), within(pairs[0].ci, found.intervals)
-        how = _in_brackets(*shown, p_in_words(known[0]))
-        return f"in {metric} the difference is not significant{how}"
-    least = f"smallest {p_in_words(min(known))}, corrected for {count} pairs"
-    if count / (found.trials + 1) > ALPHA:
-        least += f", and {found.trials} trials are too few for so many"
+        how = _in_brackets(*_higher(pairs[0], found.intervals), p_in_words(known[0]))
+        few = _too_few(1, found.trials)
+        return f"in {metric} the difference is not significant{how}{f'; {few}' if few else ''}"
+    least = _least(pairs, min(known), found.trials)
     return f"in {metric} none of the {count} differences is significant ({least})"
+
+
+def _higher(pair: Any, intervals: Intervals) -> tuple[str, str]:
+    """Return which system has the higher score, by how much, and the interval of this."""
+    difference, ci, higher = pair.difference or 0.0, pair.ci, pair.a
+    if difference < 0:
+        higher, difference = pair.b, -difference
+        ci = ci and (-ci[1], -ci[0])
+    shown = f"{higher} scores {figure(difference)} more" if difference else figure(0.0)
+    return shown, within(ci, intervals)
+
+
+def _least(pairs: Sequence[Any], p: float, trials: int) -> str:
+    count = len(pairs)
+    corrected = f"corrected for {count} pairs" if count > 1 else ""
+    few = _too_few(count, trials)
+    return ", ".join(filter(None, (f"smallest {p_in_words(p)}", corrected, few and f"and {few}")))
+
+
+def _too_few(count: int, trials: int) -> str:
+    """Return that no p of so many pairs can be significant with so few trials."""
+    if count / (trials + 1) <= ALPHA:
+        return ""
+    pairs = "a pair" if count == 1 else f"{count} pairs"
+    return f"{trials} trials are too few to find a significant difference of {pairs}"
 
 
 def _are(count: int) -> str:
@@ -145,7 +170,7 @@ def of_leaderboard(board: Any) -> str:
         systems = [row for row in rows if row.kind == "system"]
         floors = {row.system: row.scores.get(board.metric) for row in rows if row.kind == "floor"}
         scores = [row.estimates[board.metric] for row in systems]
-        ranks = _of_ranks(systems, board.metric, board.intervals)
+        ranks = _of_ranks(systems, board.metric, board.intervals, board.trials)
         floor = not_above_floor(scores, floors, higher_is_better=board.higher_is_better)
         ranked.append((title, f"{ranks}{floor}"))
     count = len(board.invalid)
@@ -176,19 +201,27 @@ def not_above_floor(
     return f". {which} {entirely}{side} the best floor ({best}, {figure(known[best])})"
 
 
-def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals) -> str:
+def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals, trials: int | None) -> str:
     first = [row for row in rows if row.rank == 1]
     others, lead = [row for row in rows if row.rank != 1], first[0]
     estimate = lead.estimates[metric]
-    score = "undefined" if estimate.value is None else figure(estimate.value)
+    if estimate.value is None:
+        return f"No system has a defined {metric}"
+    undefined = [row.system for row in others if row.estimates[metric].value is None]
+    others = [row for row in others if row.system not in undefined]
+    without = f"; {metric} of {in_words(undefined)} is undefined" if undefined else ""
     fitted = "fitted on items of this gold" if any(row.in_sample for row in first) else ""
-    how = _in_brackets(score, within(estimate.ci, intervals), fitted)
+    how = _in_brackets(figure(estimate.value), within(estimate.ci, intervals), fitted)
     names = in_words([row.system for row in first])
     is_first = "is first" if len(first) == 1 else "share the first rank"
-    sentence = f"{names} {is_first} by {metric}{how}"
+    sentence = f"{names} {is_first} by {metric}{how}{without}"
+    it = "it" if len(first) == 1 else "them"
     if not others:
-        return f"{sentence}; there is no other system to rank"
+        return sentence if undefined or len(first) > 1 else f"{sentence}; no other is ranked"
     count = len(others)
+    few = _too_few(len(rows) * (len(rows) - 1) // 2, trials) if trials else ""
+    if few:
+        return f"{sentence}; whether others are worse is not known, because {few}"
     if lead.group is None:
         rest = "the other system is" if count == 1 else f"the {count} others are"
         return f"{sentence}; whether {rest} worse by more than chance was not tested"
@@ -197,10 +230,10 @@ def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals) -> str:
         rest = "the other system" if count == 1 else f"each of the {count} others"
         return f"{sentence}; the difference from {rest} is significant"
     if len(alike) < count:
-        few = f"{len(alike)} of the {count} others cannot be told apart from it"
+        few = f"{len(alike)} of the {count} others cannot be told apart from {it}"
         return f"{sentence}; {few}: {in_words(alike)}"
     which = f"none of the {count} others can" if count > 1 else f"{alike[0]} cannot"
-    return f"{sentence}; {which} be told apart from it"
+    return f"{sentence}; {which} be told apart from {it}"
 
 
 # Rescorings
@@ -208,24 +241,24 @@ def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals) -> str:
 
 def of_rescoring(found: Any) -> str:
     """Return whether anything changes with the new gold, and which ranks change significantly."""
-    tracks = [
-        (track.title, _of_changes(track, found.metric, found.intervals)) for track in found.tracks
-    ]
+    tracks = [(track.title, _of_changes(track, found.metric)) for track in found.tracks]
     if all(not track.changed for track in found.tracks):
         return "Nothing changes: all scores and ranks are the same with both golds."
     return _joined(tracks)
 
 
-def _of_changes(track: Any, metric: str, intervals: Intervals) -> str:
+def _of_changes(track: Any, metric: str) -> str:
     rows = track.systems
     if not track.changed:
         return "Nothing changes"
     change = _range([row.scores[metric].difference for row in rows])
     scores = f"{metric} changes by {change}" if change else f"{metric} does not change"
+    for other in (name for name in rows[0].scores if name != metric):
+        more = _range([row.scores[other].difference for row in rows])
+        scores += f", {other} by {more}" if more and change else ""
+        scores += f", but {other} changes by {more}" if more and not change else ""
     if len(rows) == 1:
-        (row,) = rows
-        how = _in_brackets(within(row.scores[metric].ci, intervals)) if change else ""
-        return f"{scores[:1].upper()}{scores[1:]}{how} for {row.system}"
+        return f"For {rows[0].system}, {scores}"
     moved = [row for row in rows if row.rank.difference]
     old = in_words([row.system for row in rows if row.rank.old == 1])
     new = in_words([row.system for row in rows if row.rank.new == 1])

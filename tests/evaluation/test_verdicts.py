@@ -56,7 +56,9 @@ def test_of_leaderboards(case):
         for name, value in floors.items()
         if rows
     ]
-    board = Leaderboard(rows, [], ("accuracy", "rho"), "val", "", Intervals())
+    board = Leaderboard(
+        rows, [], ("accuracy", "rho"), "val", "", Intervals(), trials=case.get("trials")
+    )
     assert board.verdict == case["verdict"]
     invalid = replace(board, invalid=[Invalid("bad", ["worse"])]).verdict
     assert invalid == f"{case['verdict']} 1 submission is not ranked because of errors."
@@ -93,7 +95,7 @@ def test_of_golds(tmp_path):
     rows = gold(30, first_id=1)
     path = write_json(tmp_path / AWARE, rows)
     few = Intervals(50)
-    shown = "The smallest difference between systems that it can show is .2"
+    shown = "In 4 of 5 cases, a test on it finds a difference of .2"
     verdict = gold_quality(path, intervals=few).verdict
     assert verdict.startswith(f"The gold can be used: no errors, no warnings. {shown}")
     assert agreement(path, few).verdict.startswith("The annotators agree by more than chance: alp")

@@ -179,14 +179,17 @@ class GoldQuality(Result):
             if one.difference is not None:
                 found.setdefault(one.metric, []).append(one.difference)
         if not found:
-            return "The smallest difference between systems that it can show is unknown."
+            return "How large a difference a test can find on it is unknown."
+        if all(min(values) >= 1 for values in found.values()):
+            return "It has too few items for a test to find a difference between systems."
         least = [
             f"{' to '.join(dict.fromkeys(map(figure, (min(values), max(values)))))} in {name}"
             for name, values in found.items()
+            if min(values) < 1
         ]
         of = ", depending on the file" if any(" to " in it for it in least) else ""
         shown = in_words(least, len(least))
-        return f"The smallest difference between systems that it can show is {shown}{of}."
+        return f"In 4 of 5 cases, a test on it finds a difference of {shown} between systems{of}."
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""

@@ -53,9 +53,8 @@ class Lead:
             )
             answer = f"{who}; without an interval nothing can be concluded"
         elif ci[0] <= _CHANCE:
-            who = "no detector is" if self.second else f"{self.best} is not"
-            best = f"{self.best}: " if self.second else ""
-            answer = f"{who} shown to be better than chance ({best}{figures})"
+            who = f"{self.best} is first, but" if self.second else f"{self.best} is"
+            answer = f"{who} not shown to be better than chance ({figures})"
         elif not self.second:
             answer = f"{self.best} is better than chance ({figures})"
         elif gap.ci is not None and gap.ci[0] > 0:
