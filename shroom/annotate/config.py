@@ -172,7 +172,7 @@ def _refuse_contradictions(config: Config) -> None:
         fields.update(scorer.fields)
     resolved = {key: path.resolve() for key, path in config.outputs.items()}
     if len(set(resolved.values())) < len(resolved):
-        raise ShroomError("two of output, ranked and pairs are the same file")
+        raise ShroomError("two of the keys output, ranked and pairs name the same file")
     for key, path in config.outputs.items():
         if resolved[key] == config.partial.resolve():
             message = f"{key}: {path} is reserved for the scores of an unfinished run"

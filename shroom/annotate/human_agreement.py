@@ -123,7 +123,7 @@ class Agreements(Result):
                 for it, ci in row.intervals.items()
             )
         if self.unknown:
-            notes.append(f"{self.unknown} judgements belong to no generation")
+            notes.append(f"judgements that belong to no generation: {self.unknown}")
         return [Table(heads=("", "n", "higher is", *_METRICS), rows=rows), Table(notes=notes)]
 
 

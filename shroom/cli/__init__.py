@@ -164,7 +164,7 @@ def group(**settings: Any) -> Callable[[Callable[..., Any]], Group]:
 def shroom() -> None:
     """Check, score and rank hallucination detectors on SHROOM and related tasks.
 
-    Exit codes: 0 done; 1 the input is wrong; 2 the command line is wrong.
+    Exit codes: 0 success; 1 invalid input; 2 invalid command line.
     """
 
 

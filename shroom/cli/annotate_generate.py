@@ -68,7 +68,8 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
         Job,
         option(
             "--model",
-            "Model at the endpoint; otherwise a causal model: a folder, or a name on the hub.",
+            "With --endpoint, the name of the model there; otherwise a causal model (a folder or a "
+            "name on the hub).",
             required=True,
         ),
         option("--endpoint", "URL of the endpoint, such as http://localhost:8080/v1."),
@@ -76,7 +77,8 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
         option("--temperature", "Sampling temperature.", Number(0, 2), temperature),
         option(
             "--max-tokens",
-            "Maximum number of tokens in a text; reasoning models need more.",
+            "Maximum number of tokens per text; reasoning models need a higher limit than the "
+            "default.",
             click.IntRange(1),
             max_tokens,
         ),
@@ -151,13 +153,14 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
             for row, own in zip(rows, items)
         ]
         n = sum(item in made for item in every)
-        job.write(json_lines(completed), f"{len(rows)} questions with {n} new generations")
+        of = counted(len(rows), "question")
+        job.write(json_lines(completed), f"{of} with {counted(n, 'new generation')}")
     failed = {item: text for item, text in texts.items() if item not in made}
     if not failed:
         return 0
     empty = "the reply is empty; raise max_tokens if it was cut"
     say_alike(f"{item.kind} {item.number}: {text or empty}" for item, text in failed.items())
-    say([f"{len(failed)} generations are missing; to try these again, add --resume"])
+    say([f"missing generations: {len(failed)}; to try these again, add --resume"])
     return 1
 
 

@@ -18,6 +18,7 @@ from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.cli.result_options import result_options
 from shroom.cli.running import RESUME, if_interrupted, partial_of, run_options, shown_progress
 from shroom.core.atomic_writing import check_targets, write_atomically
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, printable
 from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import Intervals
@@ -72,7 +73,7 @@ def command() -> None:
     "Use the chat template, or the plain prompt.  [default: chat if there is a template]",
     MODES,
 )
-@option("--prompt", "Prompt of the model; must contain {question} once.")
+@option("--prompt", "Prompt for the model; must contain {question} exactly once.")
 @option("--folds", "Number of cross-validation folds.", click.IntRange(2, 100), 5)
 @run_options(precision=False)
 @flag("--resume", "Use the states that an earlier run has stored.")
@@ -83,7 +84,7 @@ def _train(
 ) -> Result:
     """Train a probe on QUESTIONS with categories, and report cross-validated figures by layer.
 
-    The probe of the best layer is written to the folder.
+    The probe for the best layer is written to the output folder.
 
     Examples
     --------
@@ -144,7 +145,8 @@ def _score(
         write_atomically(output, write(result.questions))
     reasons = {failure.question: failure.reason for failure in result.failed}
     say_alike(f"item {row}: no probe_score: {reason}" for row, reason in reasons.items())
-    say([f"wrote {len(rows)} questions to {output}, {len(rows) - len(reasons)} of them scored"])
+    n = counted(len(rows), "question")
+    say([f"wrote {n} to {output}, {len(rows) - len(reasons)} of them scored"])
     return 1 if reasons else 0
 
 

@@ -23,6 +23,7 @@ from shroom.cli.output import json_text, note, read_aloud, say
 from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.running import RESUME, resumable, run_options, shown_progress
 from shroom.core.atomic_writing import check_targets, write_atomically
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
@@ -127,7 +128,7 @@ def _rehearsal(
     """Return the number of generations that each scorer would score, and their cost."""
     n_generations = sum(len(question.generation) for question in questions)
     rows: list[dict[str, Any]] = []
-    lines = [f"{len(questions)} questions, {n_generations} generations"]
+    lines = [f"{counted(len(questions), 'question')}, {counted(n_generations, 'generation')}"]
     for scorer in scorers:
         work = Work.of(scorer, questions, store, run)
         n, known = len(work.missing), work.n_known
@@ -157,7 +158,7 @@ def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements
         n = sum(len(question.rank or ()) > 1 for question in ranked.questions)
         summary |= {"categories": dict(categories), "limits": ranked.limits, "ranked": n}
         lines.append(", ".join(f"{n} {word}" for word, n in categories))
-        lines.append(f"{n} rankings of two or more")
+        lines.append(f"{counted(n, 'ranking')} of two or more generations")
         lines += [f"{word} {value:.4f}" for word, value in ranked.limits.items()]
     if judgements is not None:
         from shroom.annotate.human_agreement import agreement
@@ -176,5 +177,6 @@ def _failures(result: ScoringResult, most: int = 20) -> list[str]:
     ]
     if len(failed) > most:
         lines.append(f"… and {len(failed) - most} more; --format json lists them all")
-    without = "scores have failed and are not in the output"
-    return [*lines, f"{len(failed)} {without}; to try again, add --resume"]
+    absent = f"{'is' if len(failed) == 1 else 'are'} not in the output"
+    many = f"{counted(len(failed), 'score')} could not be computed and {absent}"
+    return [*lines, f"{many}; to try again, add --resume"]

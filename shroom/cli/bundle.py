@@ -27,7 +27,11 @@ from shroom.scoring.editions.validation import warnings_of
 
 @verb()
 @option("-o --output", "Write the files of the bundle to this folder.", OUTPUT, "bundle")
-@option("--gold", "Labelled data. Default: the kit's sample, for a trial.", INPUT)
+@option(
+    "--gold",
+    "Labelled data. Default: the kit's sample, which is only suitable for a trial.",
+    INPUT,
+)
 @option("--data", "Data for participants. Default: the gold without its labels.", INPUT)
 @named_edition(SHROOM)
 @option(
@@ -44,7 +48,7 @@ from shroom.scoring.editions.validation import warnings_of
 @flag("--allow", "Build the bundle even if gold check finds errors.")
 @option(
     "--check checked",
-    "Check whether Codabench would accept this bundle (a zip or a folder); build nothing.",
+    "Only check whether Codabench would accept this bundle (a zip or a folder).",
     INPUT,
 )
 def command(
@@ -69,7 +73,7 @@ def command(
             "for a trial"
         )
     chosen = edition_given(edition, gold, by_form=True)
-    say(f"warning: the edition: {printable(warning)}" for warning in warnings_of(chosen))
+    say(f"warning: edition: {printable(warning)}" for warning in warnings_of(chosen))
     findings = _findings_of(gold, chosen)
     errors = [line for line, finding in findings if finding.severity == ERROR]
     if data is None:  # otherwise the units may be in the data

@@ -35,14 +35,14 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @option("--method", "Curve to fit; none leaves p unchanged.", METHODS, "platt")
 @flag(
     "--threshold/--no-threshold",
-    "Fit the threshold of the labels, or leave it at 0.5.",
+    "Fit the label threshold, or leave it at 0.5.",
     default=True,
 )
 @option("--folds", "Number of cross-validation folds.", click.IntRange(2, 1000), 10)
 @option("--seed", "Random seed for the folds.", click.IntRange(0), 0)
 @flag(
     "--in-sample",
-    "Allow scores on gold that the calibrator or detector was fitted on, and mark them.",
+    "Allow scores on gold that the calibrator or detector was fitted on, and mark these scores.",
 )
 @edition_option("gold")
 @result_options("submission", "gold", output=False)
@@ -66,7 +66,9 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
         raise click.UsageError(f"missing option '-o': specify a file for the {what}")
     if gold is not None and fits:
         if given.method == "none" and not given.threshold:
-            raise click.UsageError("with --method none and --no-threshold nothing is fitted")
+            raise click.UsageError(
+                "--method none with --no-threshold leaves nothing to fit; omit one of them"
+            )
         return _fit(submission, gold, given=given)
     for name in filter(is_given, _FITTING):
         raise click.UsageError(f"--{name} cannot be combined with --apply")
@@ -85,7 +87,7 @@ def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> Outcome:
     deliver(text_of(calibration.results), given.output)
     tracks = " and ".join(result.track or "the data" for result in calibration.results)
     notes = [] if given.in_sample else [*_notes(calibration)]
-    notes.append(f"wrote the calibrator of {tracks} to {given.output}")
+    notes.append(f"wrote the calibrator for {tracks} to {given.output}")
     return Outcome(calibration, [calibration.warnings, notes], aside=given.output == "-")
 
 

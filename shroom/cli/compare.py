@@ -19,7 +19,7 @@ from shroom.cli.result_options import Outcome, result_options
 @edition_option("gold", any_kind=True)
 @option(
     "--baseline",
-    "Compare every other submission only with this one: its name in the output or its path.",
+    "Baseline that all other submissions are compared with: its name in the output, or its path.",
     metavar="SUB",
 )
 @METRICS_OPTION
@@ -27,10 +27,10 @@ from shroom.cli.result_options import Outcome, result_options
 @interval_options(10_000)
 @result_options("submissions", "gold")
 def command(submissions: tuple[str, ...], gold: str, **settings: Any) -> Outcome:
-    """Test which differences between SUBMISSIONS on GOLD are significant.
+    """Test which differences between SUBMISSIONS on GOLD are significant after Holm's correction.
 
-    Every pair is tested, or every submission against --baseline, and p is corrected for the
-    number of pairs (Holm).
+    By default, every pair is tested; with --baseline, every submission is tested against the
+    baseline.
 
     Examples
     --------

@@ -30,7 +30,7 @@ from shroom.datasets.download.sources import File, Source, Stored, present_files
 )
 @option(
     "--mirror mirrors",
-    "Try this copy of the cache first; may be repeated.",
+    "URL of a mirror to try before the original source; may be repeated.",
     multiple=True,
     metavar="URL",
 )

@@ -33,7 +33,11 @@ from shroom.scoring.input_files import is_pipe
     metavar="SUBMISSION",
 )
 @option("--train-gold", "For logistic: labelled data to fit on.", INPUT)
-@option("--data", "Data that the submissions predict, labelled or not.", INPUT)
+@option(
+    "--data",
+    "Data that the submissions contain predictions for; labels are not required.",
+    INPUT,
+)
 @edition_option("data", "train_gold")
 def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
     """Combine several SUBMISSIONS into one.

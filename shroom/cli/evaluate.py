@@ -46,7 +46,8 @@ from shroom.scoring.result import Result
 @option("--tune-for", "Metric to maximise when tuning thresholds.", MEASURES, next(iter(MEASURES)))
 @option(
     "--runs",
-    "Folder that stores p for later runs.  [default: OUTPUT.runs, or the user's cache]",
+    "Folder for storing p for later runs.  [default: OUTPUT.runs with -o FILE, otherwise the "
+    "user's cache]",
     ShownPath(file_okay=False),
     metavar="FOLDER",
 )

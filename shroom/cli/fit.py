@@ -54,7 +54,7 @@ def command(
     refuse_two_pipes(*data)
     if folds == 1:
         raise click.BadParameter(
-            "one fold leaves no data to fit on; use 0 or at least 2", param_hint="--folds"
+            "one fold leaves no data to fit on; use 0 or at least 2 folds", param_hint="--folds"
         )
     if output == "-":
         raise click.BadParameter(

@@ -10,7 +10,7 @@ from shroom.cli import group
     verbs={
         "Commands": {
             "check": "Check a gold for errors, and report the smallest difference it can detect.",
-            "agreement": "Measure the annotators' agreement, and how one annotator would score.",
+            "agreement": "Measure how well annotators agree, and what score one of them would get.",
             "rescore": "Score submissions against two versions of the gold, and show what changes.",
         }
     },

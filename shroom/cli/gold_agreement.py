@@ -19,9 +19,9 @@ from shroom.cli.result_options import Outcome, result_options
 @interval_options(1000, method=False)
 @result_options("gold")
 def command(gold: str, **settings: Any) -> Outcome:
-    """Measure the agreement of GOLD's annotators, and how one annotator would score.
+    """Measure how well the annotators of GOLD agree, and what score a single annotator would get.
 
-    The items of GOLD contain the annotators' verdicts as "labels".
+    Each item of GOLD must contain the annotators' verdicts under the key "labels".
 
     Examples
     --------

@@ -19,7 +19,7 @@ from shroom.core.problems import printable
 @click.argument("gold", type=INPUT)
 @edition_option("gold", any_kind=True)
 @METRIC_OPTION
-@option("--split", "Split to rank, if the gold has several.")
+@option("--split", "Split to rank if the gold has several splits.")
 @option("--trials", "Number of trials of the tests that form the groups.", TRIALS)
 @interval_options(10_000)
 @result_options(

@@ -160,11 +160,12 @@ SETTINGS = option(
     metavar="NAME=VALUE",
 )
 MODEL = option(
-    "--model", "Model of the detector: a file, a folder or a name on the Hugging Face hub."
+    "--model", "Model for the detector: a file, a folder or a name on the Hugging Face hub."
 )
 METRICS_OPTION = option(
     "--metrics",
-    "Report additional metrics, such as brier,auroc, or all. See 'shroom list metrics'.",
+    "Report additional metrics, separated by commas (brier,auroc), or all. See 'shroom list "
+    "metrics'.",
     parse=listed,
     shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
 )

@@ -43,7 +43,9 @@ from shroom.scoring.editions.edition import Edition
 @option("--model", "A fitted model, the folder of a transformers model, or a name on the hub.")
 @SETTINGS
 @option(
-    "--threshold", "Label an item as Hallucination if its p is greater than this.", Number(0, 1)
+    "--threshold",
+    "Label an item as Hallucination if its p is greater than this threshold.",
+    Number(0, 1),
 )
 @run_options()
 @flag(
@@ -140,5 +142,5 @@ def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: E
         name = edition.guess(file.base)
         if name is None or name.split != split:
             raise ShroomError(
-                f"{data}: no file of the split {split}, only {file.base}; omit --split"
+                f"{data}: no file for the split {split}, only {file.base}; omit --split"
             )

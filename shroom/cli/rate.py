@@ -24,7 +24,7 @@ from shroom.scoring.result import Result
 @click.argument("data", type=INPUT)
 @option(
     "--labelled",
-    "Labelled random sample of outputs of the same kind.",
+    "Random sample of labelled outputs of the same kind as DATA.",
     INPUT,
     required=True,
 )
@@ -48,7 +48,8 @@ from shroom.scoring.result import Result
 def command(data: str, labelled: str, run: Run, **options: Any) -> Result:
     """Estimate the hallucination rate of DATA, which needs no labels.
 
-    A detector predicts DATA, and its errors on a labelled random sample correct the estimate.
+    A detector labels DATA, and the estimate is corrected for the detector's errors on a labelled
+    random sample.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def _show_schema(is_wanted: object) -> None:
 @interval_options(1000)
 @EDITION_OR_DATA_SET
 @NAMES_OPTIONS
-@flag("--official", "Score as the organisers' program of 2024 does.")
+@flag("--official", "Compute the scores as the organisers' 2024 program does.")
 @result_options(
     "submission",
     "gold",
@@ -130,7 +130,7 @@ def _official(submission: str, gold: str, edition: str, split: str = "") -> Outc
     reads_data=False,  # its parameters have --all
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=command.epilog,
-    help=f"{command.help}\n\nWith OUT, score and write as the organisers' program of 2024 does.",
+    help=f"{command.help}\n\nWith OUT, score and write as the organisers' 2024 program does.",
     params=[
         *command.params,
         click.Argument(["out"], required=False, type=OUTPUT),

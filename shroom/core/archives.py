@@ -245,8 +245,7 @@ def _inflated(stream: io.BufferedIOBase, packed: int, room: int) -> bytes:
         if size > room:
             raise too_large(room)
         if is_absurd(size, packed):
-            expected = f"at most {MAX_RATIO} times its packed size"
-            raise Refused(
-                "absurd-ratio", expected, f"more than {size} bytes, unpacked from {packed}"
-            )
+            expected = f"at most {MAX_RATIO} times the compressed size"
+            got = f"more than {size} bytes from {packed} compressed bytes"
+            raise Refused("absurd-ratio", expected, got)
     return grown.getvalue()

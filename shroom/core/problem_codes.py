@@ -137,8 +137,8 @@ _WARNINGS = {
     "swapped": "if you swapped the files, put the submission first and the gold last",
     "label-votes": "check which value is right; the gold's label is used for scoring",
     "p-votes": "check which value is right; the gold's p is used for scoring",
-    "gold-skipped": "to score this file as well, provide gold with labels for it; "
-    "ignore this for unlabelled test data",
+    "gold-skipped": "to score this file as well, provide labelled gold for it; "
+    "if the file is unlabelled test data, ignore this warning",
     "rho-undefined": "see p-constant; the platforms show rho as 0",
     "track-missing": "submit both tracks to be ranked on both",
 }

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from shroom.core.datapoint import Datapoint, pair
 from shroom.core.json_writing import json_lines
+from shroom.core.printing import counted
 from shroom.core.problems import show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
@@ -84,8 +85,10 @@ class Segments:
 
 def _check(record: Response, report: Report) -> None:
     m = len(record.labels)
-    if not m or len(record.segmented_response) != m:
-        expected = f"one label for each of {len(record.segmented_response)} segments, at least one"
+    n = len(record.segmented_response)
+    if not m or n != m:
+        labels = f"{counted(n, 'label')}, one for each segment"
+        expected = labels if n else "at least one labelled segment"
         raise Unusable("labels", expected, f"{m}")
     for key in ("comment", "type"):
         n = len(getattr(record, key))

@@ -54,7 +54,7 @@ def leaderboard(
     metric : str, optional
         Metric of the edition to rank by; by default its first one.
     split : str, optional
-        The split to rank, if the gold has several.
+        The split to rank if the gold has several splits.
     intervals : Intervals
         Settings of the intervals of scores and ranks, which use the same resamples.
     trials : int, optional
@@ -153,7 +153,7 @@ def _of_outputs(
     """Return the ranks of outputs of the scoring program, with floors and references."""
     tracks = [it for it in tracks_of(gold, edition) if split in (None, it.name.split)]
     if not tracks:
-        raise ShroomError(f"{gold}: no labelled data{f' of {split}' if split else ''}")
+        raise ShroomError(f"{gold}: no labelled data{f' for the split {split}' if split else ''}")
     only, none = _only_split(tracks, gold), Intervals(0)
     columns = columns_of(tracks, metrics)
     scored, invalid = read_outputs(systems, columns, edition)

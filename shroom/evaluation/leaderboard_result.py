@@ -159,7 +159,7 @@ class Leaderboard(Result):
     @property
     def explanation(self) -> str:
         """An explanation of the ranks, in a few sentences."""
-        ties = f", ties by {self.metrics[1]}" if len(self.metrics) > 1 else ""
+        ties = f", ties broken by {self.metrics[1]}" if len(self.metrics) > 1 else ""
         text = f"Ranked by {self.metric}{ties}. "
         if self.are_outputs:
             return text + (
@@ -170,9 +170,9 @@ class Leaderboard(Result):
         how = self.intervals
         if how.resamples:
             text += (
-                f"Intervals: {methods(how)}, {drawn(how, 'the items')}, the same for all systems, "
-                f"seed {how.seed}. Ranks: the interval of the rank, not corrected for the number "
-                "of systems, so those of two systems in one group may not overlap. "
+                f"Intervals: {methods(how)}, {drawn(how, 'the items')}; all systems share the same "
+                f"resamples (seed {how.seed}). Ranks: the interval of the rank, not corrected for "
+                "the number of systems, so those of two systems in one group may not overlap. "
             )
         if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
             text += "rho is undefined (–) if p or the gold is the same on all items. "

@@ -138,7 +138,7 @@ def _matched(old: Board, new: Board) -> TwoGolds:
         if before.n != after.n:
             raise ShroomError(
                 f"{after.file}: expected {before.n} items, as {before.file} has, got {after.n}; "
-                "without ids in both golds, items are matched by their order"
+                "unless both golds have ids, items are matched by position"
             )
         _refuse_another_order(before, after)
         order = np.arange(before.n)
@@ -154,7 +154,7 @@ def _refuse_another_order(before: Rows, after: Rows) -> None:
     moved = [row for row, (a, b) in enumerate(zip(old, new)) if a and b and a != b]
     if 2 * len(moved) > before.n or (moved and sorted(map(str, old)) == sorted(map(str, new))):
         raise ShroomError(
-            f"{after.file}: item {moved[0]}: expected the hyp that {before.file} has there, got "
-            f"another, as for {len(moved)} of {before.n} items; without ids in both golds, items "
-            "are matched by their order"
+            f"{after.file}: item {moved[0]}: hyp differs from {before.file}, as in "
+            f"{len(moved)} of {before.n} items; unless both golds have ids, items are matched by "
+            "position, so put them in the same order"
         )

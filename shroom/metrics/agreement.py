@@ -262,7 +262,7 @@ ALPHA = of_votes(
     -1.0,
     about="agreement corrected for chance; votes may be missing",
     formula="1 − Dₒ/Dₑ: disagreement of pairs of votes within items over that of all pairs",
-    undefined=f"{NO_PAIRS}, or all votes in such items are the same",
+    undefined=f"{NO_PAIRS}, or if all votes on items with two or more votes are the same",
     reference="K. Krippendorff (2004), Content Analysis, chapter 11",
 )
 KAPPA = of_votes(
@@ -271,7 +271,7 @@ KAPPA = of_votes(
     -1.0,
     about="agreement corrected for chance; every item needs the same number of votes",
     formula="(P − Pₑ)/(1 − Pₑ), P the pairwise agreement, Pₑ the sum of the labels' squared shares",
-    undefined=f"{NO_PAIRS}, items have different numbers of votes, or all votes are the same",
+    undefined=f"{NO_PAIRS}, if items have different numbers of votes, or if all votes are the same",
     reference=_FLEISS,
 )
 PAIRWISE = share_of_votes(

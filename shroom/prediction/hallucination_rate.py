@@ -173,8 +173,9 @@ def hallucination_rate(
     labelled, of_labelled = list(compress(labelled, kept)), of_labelled[kept]
     if len(labelled) < MIN_LABELLED or len(outputs) < 2:
         raise ShroomError(
-            f"a rate needs at least {MIN_LABELLED} labelled items and two outputs of the same "
-            f"tasks, got {len(labelled)} and {len(outputs)}; label more outputs of the same kind"
+            f"estimating a rate requires at least {MIN_LABELLED} labelled items and two unlabelled "
+            f"outputs of the same tasks, got {len(labelled)} labelled and {len(outputs)} "
+            "unlabelled; add more of those that are missing"
         )
     if missing := _too_few(tasks, of_labelled):
         raise ShroomError(

@@ -111,8 +111,8 @@ def how_made(report: Report) -> str:
     intervals, parts = report.intervals, []
     if intervals.resamples:
         parts.append(
-            f"Intervals: {methods(intervals)}, {drawn(intervals)}, the same for all systems, seed "
-            f"{intervals.seed}."
+            f"Intervals: {methods(intervals)}, {drawn(intervals)}; all systems share the same "
+            f"resamples (seed {intervals.seed})."
         )
     if any(track.comparisons for track in report.tracks):
         parts.append(f"p: paired approximate randomisation, {report.trials} trials.")

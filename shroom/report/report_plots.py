@@ -119,7 +119,7 @@ def of_ranks(name: str, metrics: Sequence[str], rows: Sequence[tuple[str, int, A
         f"{line.name}: {line.value:g}" + (f", {line.ci[0]} to {line.ci[1]}" if line.ci else "")
         for line in lines
     ]
-    ties = f", ties by {metrics[1]}" if len(metrics) > 1 else ""
+    ties = f", ties broken by {metrics[1]}" if len(metrics) > 1 else ""
     words = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
     label = "rank (1 is best)"
     return forest("ranks", name, lines, label, {}, words=words, integers=True)

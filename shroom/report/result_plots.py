@@ -217,5 +217,8 @@ def _power_panel(file: Any) -> list[Panel]:
         axes.set_xlim(left=0)
         legend(axes)
 
-    about = f"The detectable difference between two systems: {values}; dots mark the assumed share."
+    about = (
+        f"The detectable difference between two systems: {values}; dots mark the assumed share of "
+        "items on which the systems differ."
+    )
     return [Panel("Detectable differences", file.file, about, draw)]

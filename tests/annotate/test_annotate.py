@@ -309,7 +309,7 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config
     code, _, err = shroom("annotate", "run", path)
     assert code == 1
     assert "item 0: generation[1]: counting: it was told to fail" in err
-    assert "2 scores have failed" in err
+    assert "2 scores could not be computed and are not in the output" in err
     assert len(read(tmp_path / "out.jsonl")) == 2
     before = (tmp_path / "out.jsonl").read_bytes()
     code, out, err = shroom("annotate", "run", path)
@@ -359,7 +359,7 @@ WRONG = {
     f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
     f"{OUT}scorers: [counting]\nranked: r\n": "annotate.yaml: ranked requires a ranker",
     f"{OUT}data: x\n": 'the key "data" appears twice',
-    f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "are the same",
+    f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "name the same file",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
     "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "data: no such file "
     "or folder: ",
@@ -543,7 +543,7 @@ def test_against_is_shown(shroom, tmp_path, config):
     code, out, _ = shroom("annotate", "run", path, "--against", people)
     assert code == 0
     assert out.startswith("2 of 2 scores agree with people ")
-    for word in ("sim2answer_score", "category", "1 judgements belong to no generation"):
+    for word in ("sim2answer_score", "category", "judgements that belong to no generation: 1"):
         assert word in out
     found = json.loads(shroom("annotate", "run", path, "--against", people, "--format", "json")[1])
     assert found["verdict"] == out.splitlines()[0]

@@ -89,7 +89,7 @@ def test_what_fails_is_missing_and_resumed_without_asking_twice(serve, generate)
     assert code == 1
     assert "normal 1: " in err
     assert "the reply is empty" in err
-    assert "4 generations are missing; to try these again, add --resume" in err
+    assert "missing generations: 4; to try these again, add --resume" in err
     assert [g.text for g in read(output)[0].generation] == ["0"]
     code, _, err, _ = generate("m", *options, url=server.url)
     assert (code, "add --resume" in err) == (1, True)

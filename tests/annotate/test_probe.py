@@ -267,7 +267,7 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     make(given, plan, tmp_path / "probe", Run(note=said.append), lambda *_: None)
     assert said == [
         (
-            "1 questions reach the model's limit of 64 tokens; "
+            "questions that reach the model's limit of 64 tokens: 1; "
             "the beginning of longer questions is cut off"
         )
     ]
@@ -413,8 +413,8 @@ def with_categories(categories):
 
 def test_too_few_questions(shroom, tmp_path):
     for categories, said in (
-        (["all-right"] * 20, "there are 20 and 0"),
-        ([None] * 20, "there are 0 and 0; left out: 20 without a category; 'shroom annotate run'"),
+        (["all-right"] * 20, "got 20 all-right and 0 all-wrong"),
+        ([None] * 20, "got 0 all-right and 0 all-wrong; left out: 20 without a category; 'shroom"),
         (["all-right"] * 20 + ["all-wrong"] * 4, "at least 5 questions that are all-right"),
     ):
         data = write_questions(tmp_path / "q.jsonl", with_categories(categories))

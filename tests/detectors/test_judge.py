@@ -322,7 +322,7 @@ def test_ones_own_templates(tmp_path):
         ({"samples": 3, "scoring": "official"}, "does not sample"),
         (
             {"scoring": "official", "reference": "both"},
-            'one context, but reference = "both" selects two',
+            'one context, but reference = "both" selects two contexts',
         ),
         ({"concurrency": 10**6}, "concurrency: expected a whole number from 1 to 256"),
         ({"max_cost": 1.0}, "max_cost needs price_in and price_out"),

@@ -145,7 +145,7 @@ def test_a_later_version_replaces_an_earlier_one(matrix, tmp_path, shroom):
         write_json(tmp_path / "data" / f"val.model-aware.{version}.json", gold(12))
     found, err = matrix("lexical", "--on", tmp_path / "data")
     assert found["datasets"][0]["n"] == 12
-    assert "val.model-aware.v1.json is not used because there is a later version" in err
+    assert "ignored because there is a later version: val.model-aware.v1.json" in err
     archive = shutil.make_archive(str(tmp_path / "data"), "zip", tmp_path / "data")
     code, _, err = shroom("evaluate", "lexical", "--on", archive)
     assert (code, "several versions" in err) == (1, True)

@@ -485,7 +485,7 @@ def test_outputs_are_ranked_by_the_columns_of_an_edition(tmp_path):
     found = [(row.system, row.rank) for row in board.rows]
     assert found == [("b", 1), ("c", 2), ("a", 3), ("none", 4)]
     assert board.rows[0].scores == scores["b"]
-    assert "Ranked by loss, ties by order" in board.render("text")
+    assert "Ranked by loss, ties broken by order" in board.render("text")
     with pytest.raises(ShroomError, match="do not contain rho for every track"):
         leaderboard(*places, edition=edition, metric="rho")
 

@@ -418,7 +418,7 @@ def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
         ("--apply C S -o C", "which is never overwritten"),
         ("S G", "specify a file for the calibrator"),
         ("- - -o O", "only one input"),
-        ("S G -o O --method none --no-threshold", "nothing is fitted"),
+        ("S G -o O --method none --no-threshold", "leaves nothing to fit"),
         ("--apply C S", "specify a file for the calibrated submission"),
         ("--apply C S -o O --method isotonic", "--method cannot be combined with --apply"),
         ("--apply C S -o O --no-threshold", "cannot be combined with --apply"),

@@ -60,8 +60,8 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
         without = "; " + describe_left_out(left_out) if left_out else ""
         raise ShroomError(
             f"a probe needs at least {least} questions that are all-right and {least} that are "
-            f"all-wrong; there are {right} and {len(clear) - right}{without}; 'shroom annotate "
-            "run' adds categories"
+            f"all-wrong, got {right} all-right and {len(clear) - right} all-wrong{without}; "
+            "'shroom annotate run' adds categories"
         )
     return Labelled(list(clear), np.array(list(clear.values()), bool), dict(left_out))
 
@@ -109,8 +109,8 @@ def make(
     cut = sum(len(item) == reader.most for item in items)
     if cut:
         run.note(
-            f"{cut} questions reach the model's limit of {reader.most} tokens; the beginning of "
-            "longer questions is cut off"
+            f"questions that reach the model's limit of {reader.most} tokens: {cut}; the beginning "
+            "of longer questions is cut off"
         )
     with kept(folder / STATES, run.note, resume=resume, refuse=True) as store:
         store.unfinished = True  # other trainings can use the states

@@ -252,8 +252,8 @@ class Judge(Asking, Detector):
             raise ShroomError("the official baseline does not sample; omit samples")
         if self.labels_itself and self.reference is Rule.BOTH:
             raise ShroomError(
-                'the official baseline reads one context, but reference = "both" selects two; omit '
-                "reference, or set it to src or tgt"
+                'the official baseline reads one context, but reference = "both" selects two '
+                "contexts; omit reference, or set it to src or tgt"
             )
         if self.endpoint is None and self.samples:
             raise ShroomError(

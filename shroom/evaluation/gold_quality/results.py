@@ -213,14 +213,14 @@ class GoldQuality(Result):
         is_compared = any(file.shared for file in self.files)
         with_annotators = [file for file in self.files if file.annotators]
         yield (
-            "ids, texts, empty: ids that occur more than once, items with the same texts as an "
-            "earlier item, items without an output or without anything to compare it with"
+            "ids: ids that occur more than once; texts: items with the same texts as an earlier "
+            "item; empty: items without an output, or with nothing to compare it with"
         )
         if is_compared:
             yield (
-                "shared, near, input: items whose output and reference are the same, or nearly "
-                "the same, as those of an item in another split, or only whose input is the same; "
-                "with several splits, the largest number is shown"
+                "shared: items with the same output and reference as an item in another split; "
+                "near: items with nearly the same output and reference; input: items with only the "
+                "same input; if there are several other splits, the largest number is shown"
             )
         if is_compared and not self.near:
             missing = "near duplicates were not searched for, because datasketch is missing"

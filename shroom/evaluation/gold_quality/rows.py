@@ -125,7 +125,8 @@ def _read(
     elif not first and not document.member:
         document.items(problems)  # reports why there is no first row
         return []
-    expected = f"rows of {edition.name}" if edition else "rows of an edition or of a data set"
+    form = edition.name if edition else "an edition or a data set"
+    expected = f"rows in the format of {form}"
     problems.add(
         "file-ignored" if document.member else "key-missing", document.file, expected, reason
     )

@@ -170,7 +170,7 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str],
             continue
         paths += [document.file for document in latest]
         older = ", ".join(document.base for document in documents if document not in latest)
-        notes.append(f"{spec.path}: {older} is not used because there is a later version")
+        notes.append(f"{spec.path}: ignored because there is a later version: {older}")
     return paths, digests, notes
 
 

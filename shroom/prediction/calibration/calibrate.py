@@ -75,7 +75,7 @@ def calibrate(
     if chosen.method not in METHODS:
         raise UnknownName(f"no method '{chosen.method}'; choose from {', '.join(METHODS)}")
     if chosen.folds < 2:
-        raise ShroomError(f"folds: expected two or more, got {chosen.folds}")
+        raise ShroomError(f"folds: expected at least 2 folds, got {chosen.folds}")
     gold = as_source(gold, "gold")
     checked = checked_with_texts(submission, gold, edition)
     tracks = checked.aligned

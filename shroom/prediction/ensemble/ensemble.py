@@ -93,8 +93,9 @@ def ensemble(
     own, _ = resolve(edition, data, train_gold)
     if not sources or (trained_on and len(trained_on) != len(sources)):
         raise ShroomError(
-            f"expected at least one submission, and for {LOGISTIC} one of train for each; got "
-            f"{len(sources)} and {len(trained_on)}"
+            f"expected at least one submission, and for {LOGISTIC} one training submission for "
+            f"each; got {counted(len(sources), 'submission')} and "
+            f"{counted(len(trained_on), 'training submission')}"
         )
     problems, notes = Problems(), list[str]()
     judged = read(sources, problems, own, data=data)

@@ -25,7 +25,7 @@ def kind(intervals: Intervals) -> str:
 
 def methods(intervals: Intervals) -> str:
     """Return the kinds of intervals of scores, for shares and for other metrics."""
-    return f"Wilson for shares, else {kind(intervals)}"
+    return f"Wilson for shares, {kind(intervals)} for other metrics"
 
 
 def how_made(intervals: Intervals, resamples: str = "") -> str:
