@@ -181,7 +181,9 @@ def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
     scores = [system.whole[name] for system in track.systems]
     floor = not_above_floor(scores, floors, higher_is_better=metric.higher_is_better)
     if not others:
-        return f"{first.name} scores {value} in {name}{floor}"
+        shown = within(best.ci, how)
+        of = f" ({shown})" if shown else ""
+        return f"{first.name} scores {figure(best.value)} in {name}{of}{floor}"
     second = others[0]
     pairs = [pair for pair in track.comparisons if pair.metric == name]
     pair = next(pair for pair in pairs if {pair.a, pair.b} == {first.name, second.name})

@@ -152,8 +152,8 @@ def _too_few(count: int, trials: int) -> str:
     """Return that no p of so many pairs can be significant with so few trials."""
     if count / (trials + 1) <= ALPHA:
         return ""
-    pairs = "a pair" if count == 1 else f"{count} pairs"
-    return f"{trials} trials are too few to find a significant difference of {pairs}"
+    among = f" among {count} pairs" if count > 1 else ""
+    return f"{trials} trials are too few to find a significant difference{among}"
 
 
 def _are(count: int) -> str:
@@ -197,7 +197,8 @@ def not_above_floor(
         return ""
     what, entirely = ("confidence interval", "entirely ") if scores[0].ci else ("score", "")
     only_first = len(clear) == 1 or any(clear)
-    which = f"The first system's {what} is not" if only_first else f"No {what} is"
+    own = "The first system's" if len(scores) > 1 else "The system's"
+    which = f"{own} {what} is not" if only_first else f"No {what} is"
     return f". {which} {entirely}{side} the best floor ({best}, {figure(known[best])})"
 
 

@@ -529,7 +529,7 @@ def as_detector(values):
         ({"a": 0.3}, 200, "a is better than chance (AUROC "),
         ({"a": 0.3, "b": 5}, 200, "a is best (AUROC "),
         ({"a": 0.3, "b": 0.31}, 200, "but not shown to be better than "),
-        ({"a": 50, "b": 50}, 200, "no detector is shown to be better than chance ("),
+        ({"a": 50, "b": 50}, 200, "is first, but not shown to be better than chance ("),
         ({"a": 50}, 200, "a is not shown to be better than chance ("),
         ({"a": 0.3, "b": 5}, 0, "a is first (AUROC "),
         ({"a": 0.3, "flat": None}, 200, "better than flat (difference "),

@@ -179,9 +179,11 @@ class GoldQuality(Result):
             if one.difference is not None:
                 found.setdefault(one.metric, []).append(one.difference)
         if not found:
-            return "How large a difference a test can find on it is unknown."
+            return (
+                "It is unknown how large a difference between systems a test can find on this gold."
+            )
         if all(min(values) >= 1 for values in found.values()):
-            return "It has too few items for a test to find a difference between systems."
+            return "This gold has too few items for a test to find a difference between systems."
         least = [
             f"{' to '.join(dict.fromkeys(map(figure, (min(values), max(values)))))} in {name}"
             for name, values in found.items()
@@ -189,7 +191,7 @@ class GoldQuality(Result):
         ]
         of = ", depending on the file" if any(" to " in it for it in least) else ""
         shown = in_words(least, len(least))
-        return f"In 4 of 5 cases, a test on it finds a difference of {shown} between systems{of}."
+        return f"In 4 of 5 cases, a test on this gold finds a difference of {shown} between systems{of}."
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
