@@ -19,7 +19,7 @@ from chat_server import Loopback
 from conftest import DATA
 
 from shroom.cli import run
-from shroom.cli.datasets_fetch import command
+from shroom.cli import shroom as group
 from shroom.core.atomic_writing import zipped
 from shroom.core.problems import ShroomError
 from shroom.datasets.download.fetch import fetch, members
@@ -121,7 +121,7 @@ def call(capfd):
     """Run the command in process; return the exit code, stdout and stderr."""
 
     def run_it(*args):
-        code = run(command, [str(arg) for arg in args], "shroom datasets fetch")
+        code = run(group, ["datasets", "fetch", *map(str, args)], "shroom")
         captured = capfd.readouterr()
         return code, captured.out, captured.err
 

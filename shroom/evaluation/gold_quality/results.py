@@ -191,7 +191,8 @@ class GoldQuality(Result):
         ]
         of = ", depending on the file" if any(" to " in it for it in least) else ""
         shown = in_words(least, len(least))
-        return f"In 4 of 5 cases, a test on this gold finds a difference of {shown} between systems{of}."
+        found_by = f"a test on this gold finds a difference of {shown} between systems{of}"
+        return f"In 4 of 5 cases, {found_by}."
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
