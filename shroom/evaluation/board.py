@@ -73,7 +73,7 @@ class Board:
         if gold_hash(track.gold) != gold_hash(self.gold):
             raise ShroomError(
                 f"{file}: scored against another gold ({track.gold.file}) than the other systems "
-                f"({self.gold.file}),  so it cannot be ranked with them"
+                f"({self.gold.file}), so it cannot be ranked with them"
             )
         self.tracks[system] = track
         self._statistics.clear()

@@ -172,6 +172,11 @@ class GoldQuality(Result):
             can += "undefined or wrong"
         return f"{can}. {self._smallest()}"
 
+    @property
+    def _has_units(self) -> bool:
+        """Whether items depend on each other, so that the detectable differences are larger."""
+        return any(file.units and file.units < file.n for file in self.files)
+
     def _smallest(self) -> str:
         """Return the smallest difference that a test on the gold is likely to find."""
         found: dict[str, list[float]] = {}
@@ -191,7 +196,8 @@ class GoldQuality(Result):
         ]
         of = ", depending on the file" if any(" to " in it for it in least) else ""
         shown = in_words(least, len(least))
-        found_by = f"a test on this gold finds a difference of {shown} between systems{of}"
+        size = "at least " * self._has_units + shown
+        found_by = f"a test on this gold finds a difference of {size} between systems{of}"
         return f"In 4 of 5 cases, {found_by}."
 
     def tables(self) -> list[Table]:
@@ -245,7 +251,7 @@ class GoldQuality(Result):
                 "without noise: the same difference measured against the labels of an unlimited "
                 "number of such annotators"
             )
-        if any(file.units and file.units < file.n for file in self.files):
+        if self._has_units:
             yield (
                 "items of one unit (a response, a dialogue) are not independent, so the detectable "
                 "differences are larger than shown"
