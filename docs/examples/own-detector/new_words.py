@@ -10,7 +10,7 @@ from shroom.detectors.settings import Share
 
 @dataclass
 class NewWords(Detector):
-    """The share of the hypothesis' words that the reference does not have."""
+    """The share of words in the hypothesis that are missing from the reference."""
 
     name = "new-words"
     case: bool = False

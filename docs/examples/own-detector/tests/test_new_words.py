@@ -15,5 +15,5 @@ def test_p_is_higher_for_a_hallucination():
     assert 0 <= faithful < invented <= 1
 
 
-def test_the_kit_knows_it_by_its_name():
+def test_the_kit_finds_it_by_its_name():
     assert isinstance(shroom.detector("new-words"), NewWords)
