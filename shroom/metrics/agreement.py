@@ -20,7 +20,7 @@ Votes = NDArray[np.int8]
 #: No vote.
 MISSING = -1
 NO_PAIRS = "if no item has two votes"
-A_SHARE = "none: a simple proportion"
+A_SHARE = "none (a simple proportion)"
 _FLEISS = "J. L. Fleiss (1971), Measuring nominal scale agreement among many raters"
 
 
@@ -261,7 +261,10 @@ ALPHA = of_votes(
     _alpha,
     -1.0,
     about="agreement corrected for chance; votes may be missing",
-    formula="1 − Dₒ/Dₑ: disagreement of pairs of votes within items over that of all pairs",
+    formula=(
+        "1 − Dₒ/Dₑ, with Dₒ the share of pairs of votes on the same item that disagree, "
+        "and Dₑ the same share among all pairs of votes"
+    ),
     undefined=f"{NO_PAIRS}, or if all votes on items with two or more votes are the same",
     reference="K. Krippendorff (2004), Content Analysis, chapter 11",
 )
@@ -270,14 +273,17 @@ KAPPA = of_votes(
     _kappa,
     -1.0,
     about="agreement corrected for chance; every item needs the same number of votes",
-    formula="(P − Pₑ)/(1 − Pₑ), P the pairwise agreement, Pₑ the sum of the labels' squared shares",
+    formula=(
+        "(P − Pₑ)/(1 − Pₑ), with P the pairwise agreement and Pₑ the sum of the squared shares "
+        "of the labels"
+    ),
     undefined=f"{NO_PAIRS}, if items have different numbers of votes, or if all votes are the same",
     reference=_FLEISS,
 )
 PAIRWISE = share_of_votes(
     "pairwise_agreement",
     _agreeing,
-    about="how often two annotators of an item agree",
+    about="how often two annotators of the same item agree",
     formula="(1/n) Σ (pairs of votes on item i that agree)/(pairs of votes on item i)",
     reference=_FLEISS,
 )

@@ -195,8 +195,8 @@ LOG_LOSS = mean_of(
     (0.0, float(-np.log(EPSILON))),
     P,
     higher_is_better=False,
-    about="the mean negative logarithm of the probability given to the gold label",
-    formula="−(1/n) Σ ln(pᵢ if gold labelᵢ = 1 else 1 − pᵢ), p clipped to 2.2e-16 from 0 and 1",
+    about="the mean negative logarithm of the probability assigned to the gold label",
+    formula="−(1/n) Σ ln(pᵢ if gold labelᵢ = 1 else 1 − pᵢ), p clipped to [2.2e-16, 1 − 2.2e-16]",
     reference="I. Good (1952), Rational Decisions",
     function="shroom.metrics.calibration:log_loss",
 )

@@ -172,7 +172,7 @@ AUROC = metric_of(
     influence=_auroc_influence,
     # The systems exchange ranks, not p, because their p may be on different scales.
     exchange=Exchange(_rank_terms, _auroc_of_sums),
-    about="the probability that a hallucination has a higher p than another item",
+    about="the probability that a random hallucination has a higher p than a random other item",
     formula="(1/n₊n₋) Σ ([pᵢ > pⱼ] + ½[pᵢ = pⱼ]) over hallucinations i and other items j",
     undefined=ONE_LABEL,
     reference=(
@@ -190,7 +190,7 @@ AVERAGE_PRECISION = metric_of(
     _average_precision,
     columns=P,
     about="the mean precision at the rank of each hallucination",
-    formula="Σ (recallₖ − recallₖ₋₁) precisionₖ over the distinct p, the highest first",
+    formula="Σ (recallₖ − recallₖ₋₁) precisionₖ over the distinct p in descending order",
     undefined="if no gold label is Hallucination",
     reference="M. Zhu (2004), Recall, Precision and Average Precision",
     function="shroom.metrics.discrimination:average_precision",

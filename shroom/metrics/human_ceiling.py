@@ -147,8 +147,8 @@ HUMAN_ACCURACY = share_of_votes(
     "human_accuracy",
     _with_others,
     module=_MODULE,
-    about="the accuracy of one annotator against the majority of the others",
-    formula="the mean over votes v of [v = the others' majority], ½ if the others are tied",
+    about="the accuracy of one annotator against the majority of the other annotators",
+    formula="the mean over votes v of [v = majority of the other votes], or ½ for a tie",
     reference=_LEFT_OUT,
 )
 HUMAN_RHO = of_votes(
@@ -156,9 +156,9 @@ HUMAN_RHO = of_votes(
     _rho,
     -1.0,
     _MODULE,
-    f"{NO_PAIRS}, or for every annotator the votes or the others' shares are all the same",
-    about="rho of one annotator's votes, used as p, with the share of the others",
-    formula="the mean over annotators of rho(vote, the others' share of Hallucination)",
+    f"{NO_PAIRS}, or if for every annotator the votes or the other annotators' shares are constant",
+    about="rho of one annotator's votes, used as p, with the share of the other annotators",
+    formula="the mean over annotators of rho(vote, the other annotators' share of Hallucination)",
     reference=_LEFT_OUT,
 )
 LABEL_ACCURACY = share_of_votes(
@@ -167,7 +167,7 @@ LABEL_ACCURACY = share_of_votes(
     least=0.5,
     module=_MODULE,
     about="the accuracy of one annotator against the majority of all annotators",
-    formula="the mean over votes v of [v = the majority of all], ½ if the votes are tied",
+    formula="the mean over votes v of [v = majority of all votes on the item], or ½ for a tie",
     reference=A_SHARE,
 )
 

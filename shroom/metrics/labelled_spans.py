@@ -213,8 +213,11 @@ COR = mean_of(
     "cor",
     _cor,
     (-1.0, 1.0),
-    about="the same as character_rho, but overlapping gold spans are added",
-    formula="(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; both sides constant: 1 if alike, else 0",
+    about="like character_rho, but the probabilities of overlapping gold spans are added",
+    formula=(
+        "(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; 0 if only one side is constant; "
+        "if both sides are constant, 1 if both are 0 or neither is 0, otherwise 0"
+    ),
     function=f"{_MODULE}:cor",
     **_OF_SPANS,
 )

@@ -150,7 +150,7 @@ IOU = mean_of(
     iou,
     columns=("label", "gold_label"),
     inputs=SPANS,
-    about="the mean intersection over union of the marked characters of a text",
+    about="the mean intersection over union of the marked characters in a text",
     formula="(1/n) Σ |markedᵢ ∩ gold markedᵢ| / |markedᵢ ∪ gold markedᵢ|; 1 if both are empty",
     reference=_PAPER,
     function="shroom.metrics.span_metrics:iou",
@@ -164,8 +164,11 @@ RHO = mean_of(
     (-1.0, 1.0),
     ("p", "gold_p"),
     inputs=SPANS,
-    about="the mean rank correlation of the probabilities of a text's characters",
-    formula="(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; 1 if both sides are constant, 0 if one is",
+    about="the mean rank correlation of the probabilities of the characters in a text",
+    formula=(
+        "(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; 1 if both sides are constant, "
+        "0 if only one side is constant"
+    ),
     reference=_PAPER,
     function="shroom.metrics.span_metrics:rho",
     command=_MUSHROOM,
