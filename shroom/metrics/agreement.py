@@ -35,9 +35,10 @@ def padded(lists: Sequence[Sequence[int]]) -> Votes:
 def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return Krippendorff's alpha for nominal data: agreement corrected for chance.
 
-    1 is perfect agreement, 0 agreement by chance. Votes may be missing; items with fewer than two
-    votes are left out. With n · k votes and none missing, it is kappa + (1 − kappa) / (n · k). It
-    falls if one label is rare, even if annotators agree equally often.
+    Perfect agreement gets 1, and agreement at chance level gets 0. Votes may be missing; items with
+    fewer than two votes are left out. If none of the n · k votes is missing, alpha equals kappa +
+    (1 − kappa) / (n · k). If one label is rare, alpha is lower, even if annotators agree equally
+    often.
 
     Parameters
     ----------
@@ -66,8 +67,8 @@ def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
 def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return Fleiss' kappa: agreement corrected for chance, for a constant number of votes.
 
-    Items may have different annotators, but every item must have the same number of votes;
-    otherwise use alpha. Items without votes are left out.
+    Different items may have different annotators, but every item must have the same number of
+    votes; otherwise, use alpha. Items without votes are left out.
 
     Parameters
     ----------
@@ -77,8 +78,8 @@ def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     Returns
     -------
     float
-        At most 1; ``nan`` if items have different numbers of votes, if they have fewer than two,
-        or if all votes are the same.
+        At most 1; ``nan`` if items have different numbers of votes, if items have fewer than two
+        votes, or if all votes are the same.
 
     References
     ----------
@@ -97,7 +98,7 @@ def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return how often two annotators of an item agree: the mean over items with two votes.
 
-    It is not corrected for chance: two annotators who toss coins agree half of the time.
+    The result is not corrected for chance: two annotators who toss coins agree half of the time.
 
     Parameters
     ----------
@@ -120,7 +121,8 @@ def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
 def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the share of items on which all votes are the same, among items with two votes.
 
-    It falls with the number of annotators: compare it only between equal numbers of votes.
+    The more annotators there are, the lower the share: compare shares only if the numbers of votes
+    are the same.
 
     Parameters
     ----------

@@ -14,10 +14,10 @@ from shroom.metrics.correlation import levels, twice_ranks
 def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
     """Return the probability that p is higher for a hallucination than for another item.
 
-    Ties count 1/2. This is the area under the receiver operating characteristic (ROC) curve, and
-    Mann and Whitney's U divided by the number of pairs. An uninformative p gets 0.5, whatever the
-    share of hallucinations. Only the order of p counts. With labels as p, it is the balanced
-    accuracy. For the shares of annotators use rho.
+    Ties count as 1/2. AUROC is the area under the receiver operating characteristic (ROC) curve,
+    and equals Mann and Whitney's U divided by the number of pairs. An uninformative p gets 0.5,
+    whatever the share of hallucinations. Only the order of p matters. If a system uses its labels
+    as p, AUROC equals the balanced accuracy. To compare p with the shares of annotators, use rho.
 
     Parameters
     ----------
@@ -54,10 +54,10 @@ def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
 def average_precision(p: Array, y: Array, weights: Array | None = None) -> float:
     """Return the mean precision at the rank of each hallucination; equal p share one precision.
 
-    This is the area under the precision-recall curve without interpolation, as scikit-learn
-    computes it. It describes the top of a list sorted by p. An uninformative p gets the share of
-    hallucinations, so scores on different data sets cannot be compared. It changes if the two
-    labels are swapped. Its randomisation test takes longer than that of other metrics.
+    Average precision is the area under the precision-recall curve without interpolation, as in
+    scikit-learn. It depends mostly on the items with the highest p. An uninformative p gets the
+    share of hallucinations, so scores on different data sets cannot be compared. The score changes
+    if the two labels are swapped. The randomisation test takes longer than for other metrics.
 
     Parameters
     ----------
