@@ -80,6 +80,6 @@ RESPONSE_METRICS = (
 SEGMENT_AUROC = replace(
     AUROC,
     name="segment_auroc",
-    about="the probability that a wrong segment has a higher p than another segment; ties count as ½",
+    about="the probability that a wrong segment has a higher p than a factual one; ties count as ½",
     influence=None,
 )
