@@ -22,7 +22,7 @@ GRID = np.round(np.arange(0.05, 0.951, 0.01), 2)
 
 @dataclass(frozen=True, eq=False)
 class AccuracyByThreshold:
-    """The accuracy as a step function of the threshold: p above it means Hallucination.
+    """The accuracy as a step function of the threshold; a higher p means Hallucination.
 
     Attributes
     ----------

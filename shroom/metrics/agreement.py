@@ -96,9 +96,10 @@ def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
 
 def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return how often two annotators of an item agree: the mean over items with two votes.
+    """Return how often two annotators of the same item agree, averaged over items.
 
-    The result is not corrected for chance: two annotators who toss coins agree half of the time.
+    Items with fewer than two votes are left out. The result is not corrected for chance: two
+    annotators who toss coins agree half of the time.
 
     Parameters
     ----------
@@ -119,10 +120,10 @@ def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
 
 
 def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return the share of items on which all votes are the same, among items with two votes.
+    """Return the share of items on which all votes are the same.
 
-    The more annotators there are, the lower the share: compare shares only if the numbers of votes
-    are the same.
+    Items with fewer than two votes are left out. The more annotators there are, the lower the
+    share: compare shares only if the numbers of votes are the same.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def bootstrap_votes(
     Returns
     -------
     dict of array, shape [count]
-        ``nan`` where a measure is undefined on a resample.
+        ``nan`` for resamples on which a measure is undefined.
 
     Examples
     --------

@@ -24,8 +24,8 @@ NO_ITEMS, ONE_LABEL = "if there are no items", "if all gold labels are the same"
 class Exchange:
     """A metric as a function of sums, for randomisation tests.
 
-    A randomisation test swaps the outputs of two systems on random items. If the score depends
-    only on sums over items, all trials are one matrix product.
+    A randomisation test swaps the outputs of two systems on random items. If the score depends only
+    on sums over items, one matrix product computes all trials.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class Metric:
         selected or weighted afterwards, so a slice is ``statistics[mask]``. Metrics of annotators
         take an array of votes instead.
     score : callable
-        ``(statistics [n, k], weights [b, n]) -> [b]``: the score under each row of integer
-        weights; ``nan`` if it is undefined. The weights of a resample say how often each item
-        was drawn.
+        ``(statistics [n, k], weights [b, n]) -> [b]``: the score under each row of integer weights;
+        ``nan`` if it is undefined. In a resample, the weight of an item is the number of times that
+        it was drawn.
     bounds : tuple of float
         The lowest and the highest possible value.
     influence : callable or None
@@ -223,7 +223,7 @@ def of_sums(
 ) -> Metric:
     """Return a metric whose score is a function of weighted sums and of the total weight.
 
-    The sums have the shape [..., k], the total weight and the score [...].
+    The sums have the shape [..., k]; the total weight and the score have the shape [...].
     """
 
     @np.errstate(invalid="ignore", divide="ignore")

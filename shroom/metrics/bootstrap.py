@@ -61,7 +61,7 @@ def bootstrap(metric: Metric, statistics: Array, count: int = 1000, seed: int = 
     Returns
     -------
     array, shape [count]
-        ``nan`` where the metric is undefined on a resample.
+        ``nan`` for resamples on which the metric is undefined.
     """
     return np.asarray(joint_bootstrap([(metric, statistics)], count, seed)[0])
 
@@ -83,7 +83,7 @@ def joint_bootstrap(
     Returns
     -------
     array, shape [len(scored), count]
-        ``nan`` where a metric is undefined on a resample.
+        ``nan`` for resamples on which a metric is undefined.
     """
     n = len(scored[0][1])
     jobs = [

@@ -98,7 +98,7 @@ def rank_intervals(
 
 
 def groups(p: NDArray[np.float64], alpha: float = 0.05) -> NDArray[np.int64]:
-    """Return the group of each system, from 1; a group is not significantly worse than its first.
+    """Return the number of each system's group, from 1.
 
     The first group begins with the best system. It contains the following systems, up to the first
     system that differs significantly from the best one. That system begins the next group, and so

@@ -127,13 +127,13 @@ def places(p: Array, limits: Floats) -> NDArray[np.intp]:
 
 
 def expected_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "width") -> float:
-    """Return the mean difference between the mean p and the share of hallucinations in a bin.
+    """Return the mean absolute difference between mean p and share of hallucinations in a bin.
 
-    Each bin is weighted by its number of items. The error depends on the bins, and in small samples
-    it is above 0 even if p is perfectly calibrated. Compare errors only if the bins and the numbers
-    of items are the same. For the same reason, no interval is computed, except for the difference
-    between two systems. The error does not measure ranking: a system whose p is the share of
-    hallucinations for every item gets 0. The metric ``ece`` uses ten bins of equal width.
+    Each bin is weighted by its number of items. The error depends on the bins and on the number of
+    items, so compare errors only if both are the same. In small samples, the error is above 0 even
+    if p is perfectly calibrated, so it has no interval, but the difference between two systems has
+    one. The error does not measure ranking: a system whose p is the share of hallucinations for
+    every item gets 0. The metric ``ece`` uses ten bins of equal width.
 
     Parameters
     ----------
