@@ -71,11 +71,11 @@ def prediction_powered_mean(
     confidence: float = 0.95,
     strata: tuple[Array, Array] | None = None,
 ) -> Estimate:
-    r"""Return the share of ones among all items, given labels of some and predictions for all.
+    """Return the share of ones among all items, given labels of some and predictions for all.
 
-    In each stratum the estimate is :math:`\lambda \bar p_u + \overline{y - \lambda p}`. Strata are
-    weighted by their shares of the unlabelled items. The weight :math:`\lambda` in [0, 1] minimises
-    the variance; useless predictions get a weight of 0.
+    In each stratum, the estimate is ``λ mean(p_unlabelled) + mean(y - λ p)``. Strata are weighted
+    by their shares of the unlabelled items. The weight λ in [0, 1] minimises the variance; it is 0
+    if the predictions are useless.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def prediction_powered_mean(
 
     Notes
     -----
-    The interval is Wilson's interval for :math:`q (1 - q) / v` labels, where q is the share among
+    The interval is Wilson's interval for ``q (1 - q) / v`` labels, where q is the share among
     the labels and v is the variance of the estimate. This number is at least the number of labels,
     and at most ``1 + events / EVENTS`` times the number of labels, where ``events`` is the number
     of ones or of zeros, whichever is smaller. With s strata, the events of a stratum count s times,
