@@ -81,10 +81,10 @@ ratio is reliable.
     make bench ONLY=endurance   # takes an hour or more
     python benchmarks/scoring.py rows=1000, repeats=1   # a quick run; stores nothing
 
-Settings such as `rows=1000` are the arguments of the function `measure` in the module. The exit
-code is 1 if the results of the kit and the peer differ. The benchmarks use the real data in
-`$SHROOM_DATA` or `../shared/data` if they are available, otherwise the sample. They need Linux.
-The tables show only the most important rows; `benchmarks/results` contains all of them.
+Settings such as `rows=1000` are the arguments of the function `measure` in the module. The
+benchmarks use the real data in `$SHROOM_DATA` or `../shared/data` if they are available, otherwise
+the sample. They need Linux. The tables show only the most important rows; `benchmarks/results`
+contains all of them.
 """
 
 
@@ -305,7 +305,7 @@ def page(results: Mapping[str, Any]) -> str:
 
 def table(result: Mapping[str, Any], left_out: str | None = None) -> Iterator[str]:
     """Yield a measure's figures as Markdown, without the rows that a pattern leaves out."""
-    yield "| | kit | peer | name of peer | ratio |"
+    yield "| | kit | peer | peer name | ratio |"
     yield "|---|---:|---:|---|---:|"
     for row in result["figures"]:
         if not (left_out and re.search(left_out, row["work"])):

@@ -1,6 +1,6 @@
 """The benchmark measures the start-up time of the slowest `--help`, and of short runs on 60 items.
 
-Both sides are whole processes. The peer only imports a library. `--help` must not import torch.
+Both sides are whole processes. The peer only imports a library.
 """
 
 from __future__ import annotations
