@@ -100,7 +100,7 @@ def metrics(markdown: str) -> Iterator[str]:
             yield f"| {fact} | {f'`{shown}`' if is_code else shown} |"
         first = known.setdefault(metric.function, name)
         if first != name:
-            yield f"\nThe function is that of [{first}](#{first})."
+            yield f"\nThe function is the same as for [{first}](#{first})."
             continue
         options = "show_root_heading: false\n      show_root_toc_entry: false"
         yield f"\n::: {metric.function.replace(':', '.')}\n    options:\n      {options}\n"

@@ -1,9 +1,8 @@
-"""`shroom compare` and `leaderboard` on 20 made-up systems and 1500 items, compared with scipy.
+"""The benchmark measures the time to compare and rank 20 made-up systems on 1500 items.
 
-The figure is the time of both commands, with 10,000 resamples and trials for all systems and
-pairs. scipy's bootstrap and permutation test run on one system or pair, and their time is scaled
-up; it does not include reading, ranks and groups. The p-values of a pair must agree within four
-standard errors.
+The kit runs `shroom compare` and `shroom leaderboard`, with 10,000 resamples and trials. The peer
+runs scipy's bootstrap and permutation test on one system or pair, without reading files and
+ranking. Its time is scaled up. The p-values of a pair must agree to within four standard errors.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The time to judge the 1500 pairs of `test.model-agnostic.json` with the kit's own model.
+"""The benchmark measures the speed of the kit's own model on `test.model-agnostic.json`.
 
-`int8` is the shipped ONNX graph, the default of `shroom predict`. The other rows use the same
-weights in torch: the kit with its detector `nli`, the peers with `transformers.pipeline` and
-with `CrossEncoder.predict` of sentence-transformers. Figures are medians of three rounds,
-without loading. In float32, every p must agree to within 0.0001.
+`int8` is the ONNX model in the package, which `shroom predict` uses by default. `float32` and
+`bfloat16` are the same weights in torch, run by the detector `nli`. The peers run these weights
+with `transformers.pipeline`, or with `CrossEncoder.predict` of sentence-transformers. Each figure
+is the median of three rounds on the 1500 pairs, without loading the model. In float32, p must agree
+to within 0.0001.
 """
 
 from __future__ import annotations
@@ -70,12 +71,12 @@ def measure(pairs: int = 1500, single: int = 300, rounds: int = 3) -> Iterator[d
     for way in (way for way in ways if way in KIT):
         if way != "float32":
             off = float(np.abs(p[way] - p["batches"]).max())
-            yield figure(f"{way}, largest change of p", off, None, "", "")
+            yield figure(f"{way}, largest difference in p from the pipeline", off, None, "", "")
         for peer, name in PEERS.items():
             ratio = median(a / b for a, b in zip(rates[way], rates[peer]))
             ours, theirs = median(rates[way]), median(rates[peer])
             yield figure(way, ours, theirs, name, "pairs/s", ratio)
-    yield figure("int8, memory", peaks["int8"], peaks["pipeline"], PEERS["pipeline"], "MiB")
+    yield figure("int8, peak memory", peaks["int8"], peaks["pipeline"], PEERS["pipeline"], "MiB")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The time to read all data sets, with every row checked and converted to a datapoint.
+"""The benchmark measures the time to read all data sets, except SHROOM's training data.
 
-The peer parses the same files with `json` or `csv`, without checks. Figures are the best of
-five times.
+The kit checks every row and converts it to a datapoint. The peer parses the same files with `json`
+or `csv`, without checks. Each figure is the best of five times.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def measure(repeats: int = 5) -> Iterator[dict[str, Any]]:
             theirs.append(seconds)
         best, least = min(ours), min(theirs)
         totals = [totals[0] + best, totals[1] + least]
-        yield figure(f"{name}, {rows:,} rows", best, least, "plain parse")
+        yield figure(f"{name}, {rows:,} rows", best, least, "plain parser")
     check(totals[0] > 0, f"{DATA} has no data set; name the folder of them by SHROOM_DATA")
-    yield figure("all", *totals, "plain parse")
+    yield figure("all data sets", *totals, "plain parser")
 
 
 def load(name: str, files: list[Path]) -> int:

@@ -1,6 +1,6 @@
-"""Compare speed and memory with what people use without the kit, and write docs/benchmarks.md.
+"""Compare speed and memory with the programs that people use instead; write docs/benchmarks.md.
 
-    python benchmarks/run.py                         # every benchmark but endurance
+    python benchmarks/run.py                         # every benchmark except endurance
     python benchmarks/run.py scoring rows=1000,      # one benchmark, on fewer rows
     python benchmarks/run.py --page                  # only write the page
 
@@ -72,18 +72,19 @@ LEFT_OUT = {
 HEAD = """\
 # Benchmarks
 
-This page compares the speed and memory of the kit with what people would use without it. The ratio
-shows how many times better the kit is; if it is below 1, the kit is worse. Both sides of a ratio
-were measured in turn. Times vary between runs, so only the first digit of a ratio is reliable.
+This page compares the speed and memory of the kit with the programs that people would use instead
+(the *peers*). The ratio shows how many times better the kit is; if it is below 1, the kit is worse.
+The kit and the peer were measured in turn. Times vary between runs, so only the first digit of a
+ratio is reliable.
 
-    make bench                  # all but endurance; writes this page
-    make bench ONLY=endurance   # an hour or more
+    make bench                  # all benchmarks except endurance; writes this page
+    make bench ONLY=endurance   # takes an hour or more
     python benchmarks/scoring.py rows=1000, repeats=1   # a quick run; stores nothing
 
-The settings (such as `rows=1000`) are the arguments of the module's function `measure`. The exit
-code is 1 if the results of the kit and its peer differ. The benchmarks use the real data in
-`$SHROOM_DATA` or `../shared/data` if available, otherwise the sample. They need Linux.
-`benchmarks/results` contains all rows; the tables here show only the most important ones.
+Settings such as `rows=1000` are the arguments of the function `measure` in the module. The
+benchmarks use the real data in `$SHROOM_DATA` or `../shared/data` if they are available, otherwise
+the sample. They need Linux. The tables show only the most important rows; `benchmarks/results`
+contains all of them.
 """
 
 
@@ -304,7 +305,7 @@ def page(results: Mapping[str, Any]) -> str:
 
 def table(result: Mapping[str, Any], left_out: str | None = None) -> Iterator[str]:
     """Yield a measure's figures as Markdown, without the rows that a pattern leaves out."""
-    yield "| | the kit | without it | by | ratio |"
+    yield "| | kit | peer | peer name | ratio |"
     yield "|---|---:|---:|---|---:|"
     for row in result["figures"]:
         if not (left_out and re.search(left_out, row["work"])):

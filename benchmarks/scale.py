@@ -1,9 +1,9 @@
-"""The speed of one core, and the time on a simulated cluster.
+"""The benchmark measures the speed of one core, and simulates the time on a cluster.
 
 The speed is the number of datapoints per second of processor time, for `shroom predict` with one
-thread and without start-up. On the cluster, 256 workers judge 100,000,000 pairs. A slow worker
-has half the speed; the shard of a lost worker (one every two hours on average) is started again.
-See [Many machines](running.md#many-machines).
+thread and without start-up. In the simulation, 256 workers judge 100,000,000 pairs. One in ten
+workers has half the speed, and each worker is lost after two hours on average. Its shard is then
+started again. See [Many machines](running.md#many-machines).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ OVERHEAD, START = 0.05, 60.0
 TROUBLES = {
     "1 of 10 workers slow": (0.1, math.inf),
     "workers lost": (0.0, 2.0),
-    "both": (0.1, 2.0),
+    "slow and lost workers": (0.1, 2.0),
 }
 
 
@@ -48,7 +48,7 @@ def measure(
         for shard in shards:
             runs = [simulate(rate, shard, slow, life, seed) for seed in range(repeats)]
             work = f"{name}, shards of {shard:,}"
-            yield figure(work, median(runs) / 3600, ideal, "no losses", "hours")
+            yield figure(work, median(runs) / 3600, ideal, "no slow or lost worker", "hours")
 
 
 def rate_of_a_core(items: int, few: int = 8) -> float:

@@ -1,8 +1,9 @@
-"""The time to check and score, compared with a plain script (`peers/naive_score.py`).
+"""The benchmark measures the time to check and score a submission.
 
-The script reads JSON and calls `scipy.stats.spearmanr`, without checks, intervals or slices. Both
-sides are whole processes. The rows of `val.model-agnostic.json` are repeated under new ids, with
-made-up predictions. Accuracy and rho must be equal.
+The peer is a plain script (`peers/naive_score.py`). It reads JSON and calls
+`scipy.stats.spearmanr`, without checks, intervals or slices. Both sides are whole processes. The
+rows of `val.model-agnostic.json` are repeated under new ids, with made-up predictions. Accuracy and
+rho must be equal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The start-up time of the command with the slowest `--help`, and of short runs on 60 items.
+"""The benchmark measures the start-up time of the slowest `--help`, and of short runs on 60 items.
 
-Both sides are whole processes; the peer only imports a library. `--help` must not import torch.
+Both sides are whole processes. The peer only imports a library.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def measure(rounds: int = 5, verbs: Sequence[str] = ()) -> Iterator[dict[str, An
         check(out.endswith("False\n"), f"{verb} --help imports torch")
     slowest = max(helps, key=lambda verb: helps[verb])
     for peer in PEERS:
-        work = f"the slowest help, `{slowest} --help`"
+        work = f"slowest help (`{slowest} --help`)"
         yield figure(work, helps[slowest], peers[peer], f"`import {peer}`")
     for name, taken in used.items():
         yield figure(f"`{name}`", taken, peers[PEERS[0]], f"`import {PEERS[0]}`")

@@ -79,7 +79,7 @@ def test_endurance_of_a_run_that_is_killed_once(monkeypatch):
     monkeypatch.setattr(endurance, "LAST", 0.5)  # the second run may be much faster
     data = SAMPLE / "val.model-aware.json"
     slower, memory = endurance.measure(150, 1, detector=["unigram"], data=[data])
-    assert slower["work"] == "150 datapoints, 1 kills"
+    assert slower["work"] == "150 datapoints, killed once"
     assert memory["ours"] > 20
 
 

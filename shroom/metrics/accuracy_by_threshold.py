@@ -12,8 +12,9 @@ from shroom.metrics.discrimination import is_hallucination
 
 #: The default threshold.
 DEFAULT_THRESHOLD = 0.5
-#: A threshold must be better by this many standard errors to replace the default. Among ninety
-#: thresholds, the best is better by chance by 2 in every sixth data set, by 2.5 in every twentieth.
+#: A threshold must be better by this many standard errors to replace the default. By chance, the
+#: best of ninety thresholds is better by 2 standard errors in one of six data sets, and by 2.5 in
+#: one of twenty.
 STANDARD_ERRORS = 2.5
 #: The thresholds that are compared.
 GRID = np.round(np.arange(0.05, 0.951, 0.01), 2)
@@ -21,13 +22,13 @@ GRID = np.round(np.arange(0.05, 0.951, 0.01), 2)
 
 @dataclass(frozen=True, eq=False)
 class AccuracyByThreshold:
-    """The accuracy as a step function of the threshold: p above it means Hallucination.
+    """The accuracy as a step function of the threshold; a higher p means Hallucination.
 
     Attributes
     ----------
     thresholds : array, shape [k]
-        Starts of the steps in ascending order: 0 and the distinct p. A step ends where the next
-        begins, the last one at 1.
+        Starts of the steps in ascending order: 0 and the distinct values of p. Each step ends where
+        the next step begins, and the last step ends at 1.
     accuracies : array, shape [k]
         Accuracy of each step; ``nan`` if there are no items.
     """
@@ -42,7 +43,7 @@ class AccuracyByThreshold:
 
     @property
     def best(self) -> tuple[float, float]:
-        """Start and end of the step with the best accuracy; of equal ones, the nearest to 0.5."""
+        """Start and end of the step with the best accuracy; among ties, the step nearest to 0.5."""
         starts, ends = self.thresholds, np.append(self.thresholds[1:], 1.0)
         away = np.maximum(np.maximum(starts - DEFAULT_THRESHOLD, DEFAULT_THRESHOLD - ends), 0.0)
         away[self.accuracies < np.max(self.accuracies)] = np.inf
@@ -118,9 +119,9 @@ def thresholds_by_task(
 ) -> tuple[float, dict[str, float]]:
     """Return a common threshold, and the thresholds of tasks that need another one.
 
-    The common threshold replaces 0.5, and the threshold of a task the common one, only if it labels
-    more items correctly by ``STANDARD_ERRORS`` times the square root of the number of items whose
-    label changes.
+    The common threshold is 0.5, and each task uses the common threshold, unless another threshold
+    is clearly better. The gain in correct labels must exceed ``STANDARD_ERRORS`` times the square
+    root of the number of items whose label changes.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ Votes = NDArray[np.int8]
 #: No vote.
 MISSING = -1
 NO_PAIRS = "if no item has two votes"
-A_SHARE = "none: a simple proportion"
+A_SHARE = "none (a simple proportion)"
 _FLEISS = "J. L. Fleiss (1971), Measuring nominal scale agreement among many raters"
 
 
@@ -35,9 +35,10 @@ def padded(lists: Sequence[Sequence[int]]) -> Votes:
 def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return Krippendorff's alpha for nominal data: agreement corrected for chance.
 
-    1 is perfect agreement, 0 agreement by chance. Votes may be missing; items with fewer than two
-    votes are left out. With n · k votes and none missing, it is kappa + (1 − kappa) / (n · k). It
-    falls if one label is rare, even if annotators agree equally often.
+    Perfect agreement gets 1, and agreement at chance level gets 0. Votes may be missing; items with
+    fewer than two votes are left out. If none of the n · k votes is missing, alpha equals kappa +
+    (1 − kappa) / (n · k). If one label is rare, alpha is lower, even if annotators agree equally
+    often.
 
     Parameters
     ----------
@@ -66,8 +67,8 @@ def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
 def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return Fleiss' kappa: agreement corrected for chance, for a constant number of votes.
 
-    Items may have different annotators, but every item must have the same number of votes;
-    otherwise use alpha. Items without votes are left out.
+    Different items may have different annotators, but every item must have the same number of
+    votes; otherwise, use alpha. Items without votes are left out.
 
     Parameters
     ----------
@@ -77,8 +78,8 @@ def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     Returns
     -------
     float
-        At most 1; ``nan`` if items have different numbers of votes, if they have fewer than two,
-        or if all votes are the same.
+        At most 1; ``nan`` if items have different numbers of votes, if items have fewer than two
+        votes, or if all votes are the same.
 
     References
     ----------
@@ -95,9 +96,10 @@ def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
 
 def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return how often two annotators of an item agree: the mean over items with two votes.
+    """Return how often two annotators of the same item agree, averaged over items.
 
-    It is not corrected for chance: two annotators who toss coins agree half of the time.
+    Items with fewer than two votes are left out. The result is not corrected for chance: two
+    annotators who toss coins agree half of the time.
 
     Parameters
     ----------
@@ -118,9 +120,10 @@ def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
 
 
 def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return the share of items on which all votes are the same, among items with two votes.
+    """Return the share of items on which all votes are the same.
 
-    It falls with the number of annotators: compare it only between equal numbers of votes.
+    Items with fewer than two votes are left out. The more annotators there are, the lower the
+    share: compare shares only if the numbers of votes are the same.
 
     Parameters
     ----------
@@ -170,7 +173,7 @@ def bootstrap_votes(
     Returns
     -------
     dict of array, shape [count]
-        ``nan`` where a measure is undefined on a resample.
+        ``nan`` for resamples on which a measure is undefined.
 
     Examples
     --------
@@ -261,7 +264,10 @@ ALPHA = of_votes(
     _alpha,
     -1.0,
     about="agreement corrected for chance; votes may be missing",
-    formula="1 − Dₒ/Dₑ: disagreement of pairs of votes within items over that of all pairs",
+    formula=(
+        "1 − Dₒ/Dₑ, with Dₒ the share of pairs of votes on the same item that disagree, "
+        "and Dₑ the same share among all pairs of votes"
+    ),
     undefined=f"{NO_PAIRS}, or if all votes on items with two or more votes are the same",
     reference="K. Krippendorff (2004), Content Analysis, chapter 11",
 )
@@ -270,14 +276,17 @@ KAPPA = of_votes(
     _kappa,
     -1.0,
     about="agreement corrected for chance; every item needs the same number of votes",
-    formula="(P − Pₑ)/(1 − Pₑ), P the pairwise agreement, Pₑ the sum of the labels' squared shares",
+    formula=(
+        "(P − Pₑ)/(1 − Pₑ), with P the pairwise agreement and Pₑ the sum of the squared shares "
+        "of the labels"
+    ),
     undefined=f"{NO_PAIRS}, if items have different numbers of votes, or if all votes are the same",
     reference=_FLEISS,
 )
 PAIRWISE = share_of_votes(
     "pairwise_agreement",
     _agreeing,
-    about="how often two annotators of an item agree",
+    about="how often two annotators of the same item agree",
     formula="(1/n) Σ (pairs of votes on item i that agree)/(pairs of votes on item i)",
     reference=_FLEISS,
 )

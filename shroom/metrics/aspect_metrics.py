@@ -1,4 +1,4 @@
-"""Metrics of aspects: yes-or-no questions, several of them about each item."""
+"""Metrics of aspects: several yes-or-no questions about each item."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def of_aspect(metric: str, aspect: str, column: int) -> Metric:
     metric : str
         ``f1`` for macro-F1, or ``accuracy``.
     aspect : str
-        Name of the aspect; the name of the metric begins with it.
+        Name of the aspect; the name of the metric begins with this name.
     column : int
         Column of the aspect in the labels, which have the shape [n, aspects].
 

@@ -24,8 +24,8 @@ NO_ITEMS, ONE_LABEL = "if there are no items", "if all gold labels are the same"
 class Exchange:
     """A metric as a function of sums, for randomisation tests.
 
-    A randomisation test swaps the outputs of two systems on random items. If the score depends
-    only on sums over items, all trials are one matrix product.
+    A randomisation test swaps the outputs of two systems on random items. If the score depends only
+    on sums over items, one matrix product computes all trials.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its functions, from which intervals, tests and slices follow, and its description.
+    """A metric: the functions that intervals, tests and slices need, and a description.
 
     Attributes
     ----------
@@ -52,14 +52,14 @@ class Metric:
         selected or weighted afterwards, so a slice is ``statistics[mask]``. Metrics of annotators
         take an array of votes instead.
     score : callable
-        ``(statistics [n, k], weights [b, n]) -> [b]``: the score under each row of integer
-        weights; ``nan`` if it is undefined. The weights of a resample say how often each item
-        was drawn.
+        ``(statistics [n, k], weights [b, n]) -> [b]``: the score under each row of integer weights;
+        ``nan`` if it is undefined. In a resample, the weight of an item is the number of times that
+        it was drawn.
     bounds : tuple of float
         The lowest and the highest possible value.
     influence : callable or None
-        ``statistics -> [n]``: the derivative of the score with respect to each item's weight,
-        from which a normal interval follows without resampling; ``None`` if there is none.
+        ``statistics -> [n]``: the derivative of the score with respect to each item's weight, from
+        which a normal interval is computed without resampling; ``None`` if there is no derivative.
     exchange : Exchange or None
         ``None`` if the score is not a function of sums.
     higher_is_better : bool
@@ -71,17 +71,18 @@ class Metric:
     reference : str
         Publication that defines the metric.
     joint : callable or None
-        ``(systems' statistics, weights [b, n]) -> [systems, b]``: does the same as ``score`` for
-        several systems on the same items, but faster; ``None`` if it cannot be faster.
+        ``(systems' statistics, weights [b, n]) -> [systems, b]``: a faster version of ``score`` for
+        several systems on the same items; ``None`` if there is no faster version.
     share : callable or None
-        For a share of items, which has Wilson's interval: ``statistics -> [n, 2]``, the
-        contribution of each item to the numerator and to the denominator. Else ``None``.
+        For a share of items, which has a Wilson interval: ``statistics -> [n, 2]``, the
+        contribution of each item to the numerator and to the denominator. Otherwise ``None``.
     classes : callable or None
-        For a score that depends on every class: ``statistics -> [n, c]``, the class of each item,
-        so that intervals from few items of a class can be marked as doubtful. Else ``None``.
+        For a score that depends on every class: ``statistics -> [n, c]``, the class of each item.
+        With few items of a class, the interval is marked as unreliable. Otherwise ``None``.
     is_biased : bool
-        Whether the score of a sample lies on one side of the true score, as that of an error that
-        cannot be negative. Resamples lie even farther on that side, so there is no interval.
+        Whether the score of a sample tends to lie on one side of the true score, for example
+        because an error cannot be negative. Scores of resamples lie even farther on that side, so
+        no interval is computed.
     inputs : tuple of str
         Names of the arrays from which the metric is computed.
     undefined : str
@@ -89,7 +90,7 @@ class Metric:
     function : str
         The Python function of these arrays, as ``module:name``.
     command : str
-        The command line that prints the metric; ``{name}`` stands for its name.
+        The command that prints the metric; ``{name}`` stands for the name of the metric.
     listed_as : str
         Name in lists and heading in ``docs/metrics.md``, if it differs from ``name``.
     """
@@ -126,7 +127,7 @@ class Metric:
         return np.stack([self.score(statistics, weights) for statistics in systems])
 
     def weighted(self, statistics: Array, weights: Any = None) -> float:
-        """Return the score with weights [n], the number of times each item counts; 1 by default."""
+        """Return the score with weights [n]: how often each item counts, 1 by default."""
         rows = np.ones(len(statistics)) if weights is None else np.asarray(weights, np.float64)
         return float(self.score(statistics, rows[None, :])[0])
 
@@ -222,7 +223,7 @@ def of_sums(
 ) -> Metric:
     """Return a metric whose score is a function of weighted sums and of the total weight.
 
-    The sums have the shape [..., k], the total weight and the score [...].
+    The sums have the shape [..., k]; the total weight and the score have the shape [...].
     """
 
     @np.errstate(invalid="ignore", divide="ignore")

@@ -1,8 +1,8 @@
 """Resampling: the metric on other samples of the same size.
 
-A resample is a row of integer weights, how often each item was drawn. A metric scores many rows in
-one vectorised call. The rows come in chunks that fit the processor's cache, from one seeded
-generator, so runs with the same seed give the same digits.
+A resample is a row of integer weights: the number of times that each item was drawn. A metric
+scores many rows in one vectorised call. The rows come in chunks that fit into the processor's
+cache. They come from one seeded generator, so the same seed always gives the same results.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def bootstrap(metric: Metric, statistics: Array, count: int = 1000, seed: int = 
     Returns
     -------
     array, shape [count]
-        ``nan`` where the metric is undefined on a resample.
+        ``nan`` for resamples on which the metric is undefined.
     """
     return np.asarray(joint_bootstrap([(metric, statistics)], count, seed)[0])
 
@@ -83,7 +83,7 @@ def joint_bootstrap(
     Returns
     -------
     array, shape [len(scored), count]
-        ``nan`` where a metric is undefined on a resample.
+        ``nan`` for resamples on which a metric is undefined.
     """
     n = len(scored[0][1])
     jobs = [
@@ -132,8 +132,8 @@ def bca_interval(
     Returns
     -------
     tuple of float or None
-        ``None`` if no score is defined. If all resamples are on one side of ``value``, the
-        correction would be infinite, and the result is the percentile interval.
+        ``None`` if no score is defined. If all scores of resamples are on one side of ``value``,
+        the correction would be infinite, so the result is the percentile interval.
 
     References
     ----------
@@ -194,7 +194,7 @@ def normal_interval(
 ) -> Interval:
     """Return the normal interval by the infinitesimal jackknife, within the metric's bounds.
 
-    It needs no resamples, and agrees with the bootstrap on large samples.
+    This method needs no resamples. On large samples, the result agrees with the bootstrap.
 
     Parameters
     ----------

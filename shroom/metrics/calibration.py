@@ -20,10 +20,11 @@ EPSILON = float(np.finfo(np.float64).eps)
 def brier_score(p: Array, y: Array, weights: Array | None = None) -> float:
     """Return the mean squared difference between p and the truth.
 
-    A proper score: no p has a better expected score than the true probabilities. p = 0.5 for every
-    item gets 0.25. With shares of annotators as ``y``, it is the score against the single votes
-    minus the variance of the votes, ``mean(y * (1 - y))``. :func:`brier_decomposition` splits it
-    into calibration, resolution and uncertainty.
+    The Brier score is proper: no p has a better expected score than the true probabilities. A
+    system that predicts p = 0.5 for every item gets 0.25. If ``y`` contains shares of annotators,
+    the score is lower than the score against single votes by the variance of the votes,
+    ``mean(y * (1 - y))``. :func:`brier_decomposition` splits the score into calibration, resolution
+    and uncertainty.
 
     Parameters
     ----------
@@ -52,10 +53,11 @@ def brier_score(p: Array, y: Array, weights: Array | None = None) -> float:
 def log_loss(p: Array, y: Array, weights: Array | None = None) -> float:
     """Return the mean negative logarithm of the probability that p assigns to the truth.
 
-    A proper score that punishes confident mistakes most. p is clipped to 2.2e-16 from 0 and 1, as
-    in scikit-learn, so one item costs at most 36.04: if every p is 0 or 1, the result is 36 times
-    the share of errors. p = 0.5 for every item gets 0.693. With shares of annotators as ``y``, it
-    is the cross-entropy, whose minimum is the entropy of the votes.
+    The log loss is a proper score that penalises confident mistakes most. As in scikit-learn, p is
+    clipped to [2.2e-16, 1 - 2.2e-16], so the loss of one item is at most 36.04. If every p is 0 or
+    1, the result is 36.04 times the share of errors. A system that predicts p = 0.5 for every item
+    gets 0.693. If ``y`` contains shares of annotators, the result is the cross-entropy, whose
+    minimum is the entropy of the votes.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def log_loss(p: Array, y: Array, weights: Array | None = None) -> float:
     Returns
     -------
     float
-        In nats, at least 0, lower is better; ``nan`` if there are no items.
+        In [0, 36.04] (nats), lower is better; ``nan`` if there are no items.
 
     References
     ----------
@@ -90,14 +92,15 @@ class BrierDecomposition:
     score : float
         The Brier score.
     reliability : float
-        Mean squared difference between the mean p and the mean y of a bin; 0 is best.
+        Mean squared difference between the mean p and the mean y in each bin; 0 is best.
     resolution : float
-        Mean squared difference between the mean y of a bin and the overall mean; higher is better.
+        Mean squared difference between the mean y in each bin and the overall mean; higher is
+        better.
     uncertainty : float
         The variance of y, which does not depend on the system: ``share * (1 - share)`` for labels.
     within_bins : float
-        The variance of p within the bins minus twice its covariance with y there. It is 0 if each
-        bin contains one value of p.
+        The variance of p within the bins minus twice the covariance of p and y within the bins; 0
+        if each bin contains only one value of p.
     """
 
     score: float
@@ -195,8 +198,8 @@ LOG_LOSS = mean_of(
     (0.0, float(-np.log(EPSILON))),
     P,
     higher_is_better=False,
-    about="the mean negative logarithm of the probability given to the gold label",
-    formula="−(1/n) Σ ln(pᵢ if gold labelᵢ = 1 else 1 − pᵢ), p clipped to 2.2e-16 from 0 and 1",
+    about="the mean negative logarithm of the probability assigned to the gold label",
+    formula="−(1/n) Σ ln(pᵢ if gold labelᵢ = 1 else 1 − pᵢ), p clipped to [2.2e-16, 1 − 2.2e-16]",
     reference="I. Good (1952), Rational Decisions",
     function="shroom.metrics.calibration:log_loss",
 )

@@ -33,9 +33,10 @@ def statistics(*columns: Array) -> Floats:
     Parameters
     ----------
     *columns : array, shape [n]
-        In this order: the numbers of verification-worthy statements, of such statements that their
-        citations support, of judged citations, and of precise citations; the fluency and the
-        perceived utility (1 to 5; ``nan`` if missing). :func:`counts` returns the first four.
+        Six columns: the number of verification-worthy statements, the number of such statements
+        that their citations support, the number of judged citations, the number of precise
+        citations, the fluency, and the perceived utility. Fluency and utility are from 1 to 5, or
+        ``nan`` if missing. :func:`counts` returns the first four columns.
     """
     return np.column_stack([np.asarray(column, np.float64) for column in columns])
 
@@ -52,13 +53,14 @@ def counts(
     worthy : array of bool, shape [statements]
         Whether the statement is worth verifying.
     supported : array of bool, shape [statements]
-        Whether its citations together fully support it; false if it has no citation.
+        Whether the citations of the statement together fully support it; false if there is no
+        citation.
     statement : array of int, shape [citations]
         The statement of each judged citation, in [0, statements).
     support : array of float, shape [citations]
         1 for complete, 0.5 for partial and 0 for no support.
     n : int
-        Number of responses; some may have no statement.
+        Number of responses, including responses without statements.
 
     Notes
     -----
@@ -67,8 +69,8 @@ def counts(
 
     Examples
     --------
-    The first worked example of the paper: each of three statements has one citation with complete
-    support, so neither of the partial citations counts.
+    In the first worked example of the paper, each of three statements has one citation with
+    complete support, so the two citations with partial support are not precise.
 
     >>> import numpy as np
     >>> supported = worthy = np.array([True, True, True])

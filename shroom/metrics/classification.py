@@ -28,9 +28,9 @@ Ratio = tuple[tuple[int, int, int, int], tuple[int, int, int, int]]
 def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> float:
     """Return the share of items whose label equals the gold label.
 
-    p is not used, even if it contradicts the label. Always compare with the majority label, whose
-    accuracy is the share of the more frequent label. McNemar's test is the exact form of the
-    randomisation test of accuracy, so the p-values of both agree except for random error.
+    p is not used, even if it contradicts the label. Always compare the result with the majority
+    label, whose accuracy is the share of the more frequent label. McNemar's test is the exact form
+    of the randomisation test of accuracy, so their p-values agree except for random error.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> f
 def balanced_accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> float:
     """Return the mean recall of the two gold labels.
 
-    Use it if one label is rare: one label for every item gets 0.5, whatever the share of
-    hallucinations. If there are few hallucinations, each of them weighs much and intervals are
-    wide. The result depends on the threshold of p; AUROC does not.
+    Use balanced accuracy if one label is rare: a system that predicts the same label for every item
+    gets 0.5, whatever the share of hallucinations. If there are few hallucinations, intervals are
+    wide. Unlike AUROC, the result depends on the threshold for p.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def balanced_accuracy(label: Array, gold_label: Array, weights: Array | None = N
 def macro_f1(label: Array, gold_label: Array, weights: Array | None = None) -> float:
     """Return the mean of the F1 scores of both labels.
 
-    Both labels count equally, however rare one of them is. An edition with aspects puts the name of
-    the aspect first, as in ``factual_f1``.
+    Both labels count equally, even if one label is rare. In an edition with aspects, the name of
+    the metric begins with the name of the aspect, as in ``factual_f1``.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def macro_f1(label: Array, gold_label: Array, weights: Array | None = None) -> f
     Returns
     -------
     float
-        In [0, 1]. A label that only the system or only the gold has gets an F1 of 0; a label that
-        neither has is left out. ``nan`` if there are no items.
+        In [0, 1]; ``nan`` if there are no items. A label that occurs only in the predictions or
+        only in the gold gets an F1 of 0. A label that occurs in neither is left out.
 
     References
     ----------

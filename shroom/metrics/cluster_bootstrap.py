@@ -1,8 +1,8 @@
 """Metrics whose resamples draw whole units, such as responses, instead of single items.
 
-The segments of a response or the turns of a dialogue are not independent, so resamples draw whole
-units: an item counts as often as its unit was drawn. This is the same metric with other weights of
-the items, so no metric needs a second implementation.
+The segments of a response or the turns of a dialogue are not independent, so whole units are drawn:
+an item counts as often as its unit was drawn. This is the same metric with other item weights, so
+no metric needs a second implementation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def clustered(
     unit : array of int, shape [n]
         The unit of each item, in [0, g); see :func:`places`.
     units : int
-        Minimum number of units, in case the last units have no items.
+        Minimum number of units; needed if the last units have no items.
     size : array, shape [n], optional
         Weight of each item; 1 by default. With weights, the metric has no influence.
 
@@ -54,7 +54,7 @@ def clustered(
         Metric of units, valid only for these statistics. The influence of a unit is the sum over
         its items. ``exchange`` is ``None``, because randomisation tests exchange items.
     rows : array of int, shape [g, 1]
-        The numbers of the units. A subset of rows is a slice.
+        The numbers of the units. To compute a slice, select rows.
 
     References
     ----------

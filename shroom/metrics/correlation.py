@@ -23,9 +23,9 @@ from shroom.metrics.base import SCORE, Array, Exchange, Floats, metric_of
 def rho(x: Array, y: Array, weights: Array | None = None) -> float:
     """Return Spearman's rank correlation of ``x`` and ``y``; tied values get their average rank.
 
-    Only the order of p counts, and ties cost: with labels as p (0 or 1) a system stays far below
-    1, even if every label is right. ``shroom score`` shows how far as *gold label as p*. The result
-    equals ``scipy.stats.spearmanr(x, y)`` to the last digit.
+    Only the order of p matters, and ties lower rho. If a system uses its labels (0 or 1) as p, rho
+    is far below 1 even if every label is right; the row *gold label as p* in the output of ``shroom
+    score`` shows this limit. The result equals ``scipy.stats.spearmanr(x, y)`` to the last digit.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def rho(x: Array, y: Array, weights: Array | None = None) -> float:
     Returns
     -------
     float
-        In [-1, 1]; ``nan`` if ``x`` or ``y`` is constant, so also for fewer than two items.
+        In [-1, 1]; ``nan`` if ``x`` or ``y`` is constant, or if there are fewer than two items.
 
     References
     ----------

@@ -14,10 +14,10 @@ from shroom.metrics.correlation import levels, twice_ranks
 def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
     """Return the probability that p is higher for a hallucination than for another item.
 
-    Ties count 1/2. This is the area under the receiver operating characteristic (ROC) curve, and
-    Mann and Whitney's U divided by the number of pairs. An uninformative p gets 0.5, whatever the
-    share of hallucinations. Only the order of p counts. With labels as p, it is the balanced
-    accuracy. For the shares of annotators use rho.
+    Ties count as 1/2. AUROC is the area under the receiver operating characteristic (ROC) curve,
+    and equals Mann and Whitney's U divided by the number of pairs. An uninformative p gets 0.5,
+    whatever the share of hallucinations. Only the order of p matters. If a system uses its labels
+    as p, AUROC equals the balanced accuracy. To compare p with the shares of annotators, use rho.
 
     Parameters
     ----------
@@ -54,10 +54,10 @@ def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
 def average_precision(p: Array, y: Array, weights: Array | None = None) -> float:
     """Return the mean precision at the rank of each hallucination; equal p share one precision.
 
-    This is the area under the precision-recall curve without interpolation, as scikit-learn
-    computes it. It describes the top of a list sorted by p. An uninformative p gets the share of
-    hallucinations, so scores on different data sets cannot be compared. It changes if the two
-    labels are swapped. Its randomisation test takes longer than that of other metrics.
+    Average precision is the area under the precision-recall curve without interpolation, as in
+    scikit-learn. It depends mostly on the items with the highest p. An uninformative p gets the
+    share of hallucinations, so scores on different data sets cannot be compared. The score changes
+    if the two labels are swapped. The randomisation test takes longer than for other metrics.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ AUROC = metric_of(
     influence=_auroc_influence,
     # The systems exchange ranks, not p, because their p may be on different scales.
     exchange=Exchange(_rank_terms, _auroc_of_sums),
-    about="the probability that a hallucination has a higher p than another item",
+    about="the probability that a random hallucination has a higher p than a random other item",
     formula="(1/n₊n₋) Σ ([pᵢ > pⱼ] + ½[pᵢ = pⱼ]) over hallucinations i and other items j",
     undefined=ONE_LABEL,
     reference=(
@@ -190,7 +190,7 @@ AVERAGE_PRECISION = metric_of(
     _average_precision,
     columns=P,
     about="the mean precision at the rank of each hallucination",
-    formula="Σ (recallₖ − recallₖ₋₁) precisionₖ over the distinct p, the highest first",
+    formula="Σ (recallₖ − recallₖ₋₁) precisionₖ over the distinct p in descending order",
     undefined="if no gold label is Hallucination",
     reference="M. Zhu (2004), Recall, Precision and Average Precision",
     function="shroom.metrics.discrimination:average_precision",

@@ -1,8 +1,8 @@
 """Scores of one annotator against the others, as a reference for the scores of systems.
 
 Votes and weights are as in :mod:`shroom.metrics.agreement`. Each annotator (column) in turn is
-compared with the others, on the items that this annotator and at least one other have judged. The
-mean over annotators weights each by the number of these items.
+compared with the others, on the items that this annotator and at least one other annotator have
+judged. In the mean over annotators, each annotator is weighted by the number of these items.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from shroom.metrics.correlation import RHO, levels
 def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the accuracy of one annotator against the majority of the others.
 
-    Each annotator in turn is left out. If the others are tied, the annotator gets 1/2. In JSON the
-    key is ``human_ceiling.accuracy``.
+    Each annotator in turn is left out and compared with the others. If the others are tied, the
+    annotator gets 1/2. The key in JSON is ``human_ceiling.accuracy``.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
     Examples
     --------
-    On the first item all three are right. On the second, the first annotator is wrong, and each of
-    the others faces a tie.
+    On the first item, all three annotators are right. On the second item, the first annotator is
+    wrong, and the other annotators get 1/2, because the votes of the others are tied.
 
     >>> human_accuracy([[1, 1, 1], [0, 1, 1]])
     0.6666666666666666
@@ -54,8 +54,9 @@ def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return Spearman's rho of one annotator's votes, used as p, with the others' share.
 
-    Each annotator in turn is left out. Votes are 0 or 1, and their many ties lower rho more than
-    the ties in a system's p. In JSON the key is ``human_ceiling.rho``.
+    Each annotator in turn is left out and compared with the others. Votes are 0 or 1, so they have
+    many ties, which lower rho more than the ties in a system's p. The key in JSON is
+    ``human_ceiling.rho``.
 
     Parameters
     ----------
@@ -65,9 +66,9 @@ def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     Returns
     -------
     float
-        In [-1, 1]: the mean over annotators for whom it is defined. It is undefined for an
-        annotator if their votes, or the others' shares, are all the same; ``nan`` if there is no
-        other annotator.
+        In [-1, 1]: the mean over the annotators for whom rho is defined; ``nan`` if there are none.
+        For an annotator, rho is undefined if their votes, or the shares of the others, are all the
+        same.
 
     Examples
     --------
@@ -80,8 +81,8 @@ def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the accuracy of one annotator against the majority of all, their own vote included.
 
-    A tie counts 1/2. It is higher than :func:`human_accuracy`, because the label depends on the
-    vote that is scored. In JSON the key is ``human_ceiling.label_accuracy``.
+    A tie counts as 1/2. The result is higher than :func:`human_accuracy`, because the label depends
+    on the vote that is scored. The key in JSON is ``human_ceiling.label_accuracy``.
 
     Parameters
     ----------
@@ -147,8 +148,8 @@ HUMAN_ACCURACY = share_of_votes(
     "human_accuracy",
     _with_others,
     module=_MODULE,
-    about="the accuracy of one annotator against the majority of the others",
-    formula="the mean over votes v of [v = the others' majority], ½ if the others are tied",
+    about="the accuracy of one annotator against the majority of the other annotators",
+    formula="the mean over votes v of [v = majority of the other votes], or ½ for a tie",
     reference=_LEFT_OUT,
 )
 HUMAN_RHO = of_votes(
@@ -156,9 +157,11 @@ HUMAN_RHO = of_votes(
     _rho,
     -1.0,
     _MODULE,
-    f"{NO_PAIRS}, or for every annotator the votes or the others' shares are all the same",
-    about="rho of one annotator's votes, used as p, with the share of the others",
-    formula="the mean over annotators of rho(vote, the others' share of Hallucination)",
+    f"{NO_PAIRS}, or if for every annotator the votes or the other annotators' shares are constant",
+    about=(
+        "rho of one annotator's votes, used as p, with the other annotators' share of Hallucination"
+    ),
+    formula="the mean over annotators of rho(vote, the other annotators' share of Hallucination)",
     reference=_LEFT_OUT,
 )
 LABEL_ACCURACY = share_of_votes(
@@ -167,7 +170,7 @@ LABEL_ACCURACY = share_of_votes(
     least=0.5,
     module=_MODULE,
     about="the accuracy of one annotator against the majority of all annotators",
-    formula="the mean over votes v of [v = the majority of all], ½ if the votes are tied",
+    formula="the mean over votes v of [v = majority of all votes on the item], or ½ for a tie",
     reference=A_SHARE,
 )
 

@@ -46,9 +46,9 @@ class Marked(tuple[float, float]):
 
 @dataclass(frozen=True)
 class Intervals:
-    """Settings of the intervals, which come from a bootstrap over all items.
+    """Settings of bootstrap intervals.
 
-    Shares of items have Wilson's interval, whatever the method.
+    Shares of items always have a Wilson interval.
 
     Attributes
     ----------
@@ -59,11 +59,11 @@ class Intervals:
     confidence : float
         Confidence level, in (0, 1).
     method : str
-        ``percentile``, or ``bca`` (bias-corrected and accelerated).
+        ``percentile`` or ``bca`` (bias-corrected and accelerated).
     unit : str
-        Key of the units that are drawn instead of items; the edition sets it.
+        Key of the units that are drawn instead of items; set by the edition.
     missing_unit : str
-        The edition's key of units, if it is missing in some of the gold.
+        The key of the units in the edition, if some gold rows lack it.
     """
 
     resamples: int = 1000
@@ -103,9 +103,10 @@ def estimates(
     Returns
     -------
     scores : dict of float or None
-        By metric; ``None`` if it is undefined.
+        The score of each metric; ``None`` if it is undefined.
     intervals : dict of tuple or None
-        By metric; ``None`` if it has no interval, or if the settings ask for none.
+        The interval of each metric; ``None`` if the metric has no interval, or if the settings turn
+        intervals off.
     """
     scores = {metric.name: metric(statistics) for metric, statistics in scored}
     if not settings.resamples:
@@ -174,9 +175,10 @@ def _marked(ends: Interval | None, notes: Iterable[str]) -> Interval | None:
 def wilson_interval(parts: Array, confidence: float = 0.95) -> Interval | None:
     """Return Wilson's score interval of a share of items.
 
-    If items belong to units, as answers to the same question do, the number of items is replaced by
-    the number of independent items with the same variance of the share (by linearisation), and the
-    normal quantile by the quantile of Student's t distribution.
+    If items belong to units, such as several answers to a question, the number of items is replaced
+    by the number of independent items that would give the share the same variance (by
+    linearisation). The normal quantile is then replaced by the quantile of Student's t
+    distribution.
 
     Parameters
     ----------
@@ -258,12 +260,12 @@ def mean_interval(
         The scores and their intervals.
     share_items : bool
         Whether the scores have items in common, so that their errors may be correlated. The
-        distances are then added without squares.
+        distances are then averaged without squares.
 
     Returns
     -------
     tuple of float or None
-        ``None`` if a score has no interval. The notes of all intervals are kept.
+        ``None`` if a score has no interval. The result has the notes of all intervals.
 
     References
     ----------

@@ -85,9 +85,10 @@ class LabelledSpans:
 def cor(predicted: Spans, gold: Spans) -> Floats:
     """Return Spearman's correlation of the characters' probabilities in each text.
 
-    A character outside all spans has probability 0. Probabilities of overlapping gold spans are
+    A character outside all spans has probability 0. The probabilities of overlapping gold spans are
     added, but a later predicted span overwrites an earlier one. If only one side is constant (to
-    eight digits), the result is 0; if both are, it is 1 if both are 0 or both are not, else 0.
+    eight digits), the result is 0. If both sides are constant, the result is 1 if both are 0 or
+    neither is 0; otherwise, it is 0.
 
     Parameters
     ----------
@@ -97,7 +98,8 @@ def cor(predicted: Spans, gold: Spans) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [-1, 1]. The gold used as predictions gets 1 only if no gold spans overlap.
+        In [-1, 1]. If the gold is used as predictions, the result is 1 only if no gold spans
+        overlap.
 
     Raises
     ------
@@ -127,8 +129,8 @@ def cor(predicted: Spans, gold: Spans) -> Floats:
 def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     """Return the mean of :func:`cor` over the labels of each text's spans.
 
-    The mean is over labels that a span of either side has, so the right characters under a wrong
-    label get 0 for both labels. A text without spans gets 1.
+    The mean is over the labels that occur on either side. If a system marks the right characters
+    with a wrong label, the result is therefore 0 for both labels. A text without spans gets 1.
 
     Parameters
     ----------
@@ -143,7 +145,8 @@ def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     Raises
     ------
     ValueError
-        If the texts of the two sides differ in length, or the sides in their number of labels.
+        If the texts of the two sides differ in length, or if the sides have different numbers of
+        labels.
 
     References
     ----------
@@ -213,8 +216,11 @@ COR = mean_of(
     "cor",
     _cor,
     (-1.0, 1.0),
-    about="the same as character_rho, but overlapping gold spans are added",
-    formula="(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; both sides constant: 1 if alike, else 0",
+    about="like character_rho, but the probabilities of overlapping gold spans are added",
+    formula=(
+        "(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; 0 if only one side is constant; "
+        "if both sides are constant, 1 if both are 0 or neither is 0, otherwise 0"
+    ),
     function=f"{_MODULE}:cor",
     **_OF_SPANS,
 )
@@ -264,9 +270,9 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (COR, COR_LBL, I
 def detection(marked: Array, positive: Array) -> dict[str, float | None]:
     """Return how well the system finds the texts in which most annotators marked something.
 
-    A text is positive if more than half of its annotators marked something, and marked if the
-    system marks any character. Positions and labels are ignored; Cor and IoU measure them. If most
-    texts are positive, marking every text is hard to beat.
+    A text is *positive* if more than half of its annotators marked something, and *marked* if the
+    system marks any character. Positions and labels are ignored. If most texts are positive, a
+    system that marks every text is hard to beat.
 
     Parameters
     ----------
@@ -279,7 +285,7 @@ def detection(marked: Array, positive: Array) -> dict[str, float | None]:
     -------
     dict of float or None
         ``detection_f1``, ``detection_accuracy``, ``detection_precision`` and ``detection_recall``
-        in [0, 1]; ``None`` for an undefined score, where scikit-learn has 0.
+        in [0, 1]; ``None`` for an undefined score, for which scikit-learn returns 0.
 
     Examples
     --------

@@ -82,7 +82,7 @@ def left_out(
 ) -> list[LeftOut]:
     """Return each annotator compared with the others, in the order of the columns.
 
-    Annotators without an item that others have judged are left out.
+    Annotators who share no item with other annotators are left out.
     """
     number, ones = counted(votes.votes)
     how = Intervals(count, seed, confidence)

@@ -1,7 +1,7 @@
 """Paired tests: whether two systems differ on the same items by more than chance.
 
-Both systems answer the same items, so the tests compare them item by item. A test that ignores the
-pairing is far weaker, and separate intervals of the two scores say little about their difference.
+Both systems label the same items, so the tests compare them item by item. A test that ignores the
+pairing is far weaker, and the separate intervals of the two scores say little about the difference.
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ def randomisation(
 ) -> Floats:
     """Return two-sided p-values of the paired approximate randomisation test.
 
-    If two systems are equally good, exchanging their outputs on any item makes no difference. Each
-    trial exchanges them on a random half of the items. p is the share of trials in which the
-    systems differ at least as much as in the sample, which counts as one of the trials.
+    If two systems are equally good, it makes no difference if their predictions for an item are
+    exchanged. Each trial exchanges the predictions for a random half of the items. The p-value is
+    the share of trials in which the systems differ at least as much as in the sample. The sample
+    itself counts as one trial.
 
     Parameters
     ----------
     metric : Metric
-        The metric. Its ``exchange`` defines what is exchanged. Without it, rows of the statistics
-        are exchanged: they must be comparable across systems, and the test takes far longer.
+        The metric. The attribute ``exchange`` defines what is exchanged. If it is ``None``, rows of
+        the statistics are exchanged. These rows must be comparable across systems, and the test
+        takes far longer.
     systems : sequence of array, shape [n, k]
         Each system's statistics of the same items in the same order.
     pairs : sequence of (int, int)
@@ -131,14 +133,14 @@ def mcnemar(correct: Array, other: Array) -> tuple[float, int, int]:
     Parameters
     ----------
     correct, other : array of bool, shape [n]
-        Whether the first system, and the second, is right on each item.
+        Whether each of the two systems is right on each item.
 
     Returns
     -------
     p : float
         In (0, 1]; 1.0 if the systems are right on the same items.
     only_first, only_second : int
-        The number of items on which only the first system, or only the second, is right.
+        The numbers of items on which only the first or only the second system is right.
 
     References
     ----------
@@ -173,9 +175,9 @@ def _binomial_p(least: int, n: int) -> float:
 def holm(p: Array | Sequence[float]) -> Floats:
     """Return p-values corrected for multiple comparisons by Holm's method.
 
-    The probability that any pair without a true difference gets a corrected p of at most 0.05 is at
-    most 0.05, whatever the other pairs. Undefined p-values (``nan``) stay undefined and do not
-    count.
+    The probability that at least one pair without a true difference gets a corrected p-value of at
+    most 0.05 is at most 0.05, whatever the true differences of the other pairs. Undefined p-values
+    (``nan``) stay undefined and are not counted as tests.
 
     References
     ----------

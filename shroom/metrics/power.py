@@ -1,4 +1,4 @@
-"""The difference between two systems that a test set can detect, estimated before any has run."""
+"""The smallest difference between systems that a test set can detect, estimated in advance."""
 
 # A difference is detectable if a two-sided paired test at the 5% level finds it with 80% power.
 
@@ -59,7 +59,7 @@ def spread_of_macro_f1(yes: int, no: int, differ: float = DIFFER, wrong: float =
 
 
 def spread_of_rho(votes: Votes, p: Floats) -> float:
-    """Return the standard error of the difference in rho of two annotators, votes used as p."""
+    """Return the standard error of the difference in rho between two annotators' votes as p."""
     squares = []
     columns = votes.shape[1] if votes.ndim == 2 else 0
     for a in range(min(columns, _COLUMNS)):

@@ -1,14 +1,14 @@
 """The share of a label, estimated from a few labelled items and predictions for all items.
 
-Predictions without labels give a biased share; labels without predictions a wide interval.
-Prediction-powered inference takes the mean of the predictions and corrects it by their mean error
-on the labelled items.
+An estimate from predictions only is biased, and an estimate from a few labels only has a wide
+interval. Prediction-powered inference corrects the mean of the predictions by their mean error on
+the labelled items.
 
 Angelopoulos, Bates, Fannjiang, Jordan and Zrnic (2023), *Prediction-powered inference*, Science
 382; Angelopoulos, Duchi and Zrnic (2023), *PPI++: Efficient Prediction-Powered Inference*, for the
 weight of the predictions. The interval is Wilson's for an effective number of labels, as in Korn
 and Graubard (1998), *Confidence intervals for proportions with small expected number of positive
-counts estimated from survey data*: it does not collapse when there are few hallucinations.
+counts estimated from survey data*: it does not become too narrow if there are few hallucinations.
 """
 
 from __future__ import annotations
@@ -71,32 +71,32 @@ def prediction_powered_mean(
     confidence: float = 0.95,
     strata: tuple[Array, Array] | None = None,
 ) -> Estimate:
-    r"""Return the share of ones among all items, given labels of some and predictions for all.
+    """Return the share of ones among all items, given labels of some and predictions for all.
 
-    In each stratum the estimate is :math:`\lambda \bar p_u + \overline{y - \lambda p}`. Strata are
-    weighted by their shares of the unlabelled items. The weight :math:`\lambda` in [0, 1] minimises
-    the variance; useless predictions get a weight of 0.
+    In each stratum, the estimate is ``λ mean(p_unlabelled) + mean(y - λ p)``. Strata are weighted
+    by their shares of the unlabelled items. The weight λ in [0, 1] minimises the variance; it is 0
+    if the predictions are useless.
 
     Parameters
     ----------
     y, p : array, shape [n]
         Labels (0 or 1) and predictions (in [0, 1]) of a random sample of each stratum.
     p_unlabelled : array, shape [m]
-        Predictions for the items without labels, made in the same way.
+        Predictions of the same system for the items without labels.
     confidence : float
         In (0, 1).
     strata : tuple of array, shapes [n] and [m]
-        The strata of the labelled and of the unlabelled items. Both have the same strata, and each
-        stratum has at least two labels.
+        The stratum of each labelled item, and of each unlabelled item. Each stratum must have at
+        least two labelled items and one unlabelled item.
 
     Notes
     -----
-    The interval is Wilson's for :math:`q (1 - q) / v` labels, where q is the share among the labels
-    and v the variance of the estimate. This number is at least the number of labels, and at most
-    ``1 + events / EVENTS`` times that number, where events are the ones or the zeros, whichever are
-    fewer. With s strata, each stratum counts s times its own events, so that a few equal labels in
-    one stratum do not make it certain. If the weights of the strata differ from their shares of the
-    labels, the number of labels is reduced accordingly.
+    The interval is Wilson's interval for ``q (1 - q) / v`` labels, where q is the share among
+    the labels and v is the variance of the estimate. This number is at least the number of labels,
+    and at most ``1 + events / EVENTS`` times the number of labels, where ``events`` is the number
+    of ones or of zeros, whichever is smaller. With s strata, the events of a stratum count s times,
+    so that a few equal labels in one stratum do not make it certain. If the weights of the strata
+    differ from their shares of the labels, the number of labels is reduced accordingly.
 
     Examples
     --------
@@ -137,15 +137,15 @@ def prediction_powered_mean(
 def labels_for_half(y: Array, p: Array, m: int) -> int:
     """Return the number of labels that halves the interval of :func:`prediction_powered_mean`.
 
-    The variance of the mean is proportional to (1 - r² m/(n + m)) / n for n labels and m further
-    predictions, where r is the correlation of predictions and labels.
+    With n labels and m other predictions, the variance of the mean is proportional to (1 - r² m/(n
+    + m)) / n, where r is the correlation of predictions and labels.
 
     Parameters
     ----------
     y, p : array, shape [n]
         Labels and predictions of the labelled items.
     m : int
-        Number of items without labels, which is kept fixed; the result is at most m.
+        Number of items without labels, which does not change; the result is at most m.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.
     Returns
     -------
     array of int, shape [..., systems]
-        Systems that are equal in both scores share a rank, and the next ranks are skipped.
+        Systems with the same scores share a rank, and the next ranks are skipped.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def by_rank(
     Parameters
     ----------
     metrics : sequence of Metric
-        The first metric ranks; the second one, if any, breaks ties.
+        Systems are ranked by the first metric; the second metric, if there is one, breaks ties.
     scores : mapping of str to array, shape [systems] or [systems, b]
         Scores by name of the metric.
     """
@@ -98,10 +98,11 @@ def rank_intervals(
 
 
 def groups(p: NDArray[np.float64], alpha: float = 0.05) -> NDArray[np.int64]:
-    """Return the group of each system, from 1: systems not significantly worse than its first one.
+    """Return the number of each system's group, from 1.
 
-    The best system opens the first group. The following systems belong to it, up to the first one
-    that differs significantly from the opener; that one opens the next group.
+    The first group begins with the best system. It contains the following systems, up to the first
+    system that differs significantly from the best one. That system begins the next group, and so
+    on.
 
     Parameters
     ----------

@@ -27,12 +27,14 @@ class Reliability:
     Attributes
     ----------
     edges : array, shape [bins + 1]
-        Bin ``k`` contains ``edges[k] < p <= edges[k + 1]``. The first bin also contains lower p,
-        the last bin also higher p: p = 0 is in the first bin, p = 1 in the last.
+        Bin ``k`` contains the items with ``edges[k] < p <= edges[k + 1]``. The first bin also
+        contains items with a lower p, such as 0, and the last bin also contains items with a higher
+        p.
     n : array of int, shape [bins]
         The number of items in each bin.
     mean_p, share : array, shape [bins]
-        The mean p and the mean y of each bin; with labels as y, the share of hallucinations.
+        The mean p and the mean y of each bin. If y contains labels, the mean y is the share of
+        hallucinations.
     """
 
     edges: Floats
@@ -76,7 +78,8 @@ def reliability(p: Array, y: Array, bins: int = BINS, by: By = "width") -> Relia
         Number of bins.
     by : "width" or "mass"
         ``width`` for bins of equal width; ``mass`` for bins between quantiles of p, with about
-        equally many items. Equal p stay together, so with many ties some of these are empty.
+        equally many items. Items with equal p are in the same bin, so with many ties some bins are
+        empty.
 
     Returns
     -------
@@ -124,13 +127,13 @@ def places(p: Array, limits: Floats) -> NDArray[np.intp]:
 
 
 def expected_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "width") -> float:
-    """Return the mean difference between the mean p and the share of hallucinations in a bin.
+    """Return the mean absolute difference between mean p and share of hallucinations in a bin.
 
-    Each bin counts with its number of items. The error depends on the bins, and in small samples it
-    is above 0 even for perfect p: compare it only between equal bins and numbers of items. For the
-    same reason it has no interval, but the difference between two systems has one. It says nothing
-    about ranking: p equal to the share of hallucinations on every item gets 0. The metric ``ece``
-    uses ten bins of equal width, each with its upper edge.
+    Each bin is weighted by its number of items. The error depends on the bins and on the number of
+    items, so compare errors only if both are the same. In small samples, the error is above 0 even
+    if p is perfectly calibrated, so it has no interval, but the difference between two systems has
+    one. The error does not measure ranking: a system whose p is the share of hallucinations for
+    every item gets 0. The metric ``ece`` uses ten bins of equal width.
 
     Parameters
     ----------
@@ -158,8 +161,8 @@ def expected_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "w
 def maximum_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "width") -> float:
     """Return the largest difference between the mean p and the share of hallucinations in a bin.
 
-    The bins are those of :func:`expected_calibration_error`. A bin with a single item may decide
-    the result, so read it with the sizes of the bins. Like that error, it has no interval.
+    The bins are the same as for :func:`expected_calibration_error`. A bin with a single item may
+    determine the result, so also look at the sizes of the bins. No interval is computed.
 
     Parameters
     ----------
@@ -218,7 +221,7 @@ ECE = of_sums(
     columns=P,
     influence=_ece_influence,
     higher_is_better=False,
-    about=f"the mean difference between p and the share of hallucinations, in {BINS} bins",
+    about=f"the mean absolute difference between p and the share of hallucinations, in {BINS} bins",
     formula="Σ (nₖ/n) |mean pₖ − shareₖ| over bins k",
     undefined=NO_ITEMS,
     reference=_NAEINI,

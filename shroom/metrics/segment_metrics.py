@@ -1,7 +1,8 @@
 """Metrics of segments, such as the sentences of a response, that are factual or wrong.
 
-Wrong segments are the positive class. The segments of a response are not independent, so resamples
-draw whole responses: the statistics have a row for each response. Scores are pooled over segments.
+Wrong segments are the positive class. The segments of a response are not independent, so whole
+responses are drawn for resamples: the statistics have a row for each response. Scores are pooled
+over segments.
 
 Chen et al. (2023), *FELM: Benchmarking Factuality Evaluation of LLMs*, section 4.
 """
@@ -29,8 +30,8 @@ def scored(
 ) -> list[tuple[Metric, NDArray[np.int64]]]:
     """Return every metric with its statistics: a row for each of n responses.
 
-    ``response`` is the response of each segment, ``p`` the probability that it is wrong. Without
-    ``p`` there is no AUROC.
+    ``response`` is the response of each segment, and ``p`` is the probability that the segment is
+    wrong. Without ``p``, there is no AUROC.
     """
     of_segments = np.zeros((n, 4), np.int64)
     np.add.at(of_segments, response, counts(flagged, wrong))
@@ -79,6 +80,6 @@ RESPONSE_METRICS = (
 SEGMENT_AUROC = replace(
     AUROC,
     name="segment_auroc",
-    about="the probability that a wrong segment has a higher p than another one; ties count ½",
+    about="the probability that a wrong segment has a higher p than a factual one; ties count as ½",
     influence=None,
 )

@@ -36,8 +36,8 @@ class Spans:
     text : array of int, shape [m]
         The text of each span, in [0, n).
     start, end : array of int, shape [m]
-        First character of the span, and the character after its last. A span with
-        ``start >= end`` marks nothing.
+        Positions of the first character of the span and of the character after the span. A span
+        with ``start >= end`` marks nothing.
     prob : array, shape [m]
         Probability of the span; 1 for spans without a probability.
 
@@ -65,7 +65,7 @@ class Spans:
         Parameters
         ----------
         texts : sequence of n sequences of (start, end) or (start, end, prob)
-            The spans of each text. Where spans overlap, the last one gives the probability.
+            The spans of each text. If spans overlap, the last span determines the probability.
         lengths : n integers
             Number of characters of each text.
 

@@ -46,10 +46,10 @@ FLOORS = {"flag everything": everything, "flag nothing": nothing}
 def iou(predicted: Spans, gold: Spans) -> Floats:
     """Return the intersection over union of the marked characters of each text.
 
-    Probabilities and labels of spans are ignored. Mu-SHROOM uses the hard labels, or soft labels
-    above 0.5 if a row has no hard labels; SHROOM-Visions uses all spans. Characters beyond the end
-    of a text count as wrong. Marking everything gets the mean share of marked characters, which is
-    more than many systems get.
+    Probabilities and labels of spans are ignored. Mu-SHROOM uses the hard labels of a row or, if
+    there are none, the soft labels above 0.5. SHROOM-Visions uses all spans. Characters beyond the
+    end of a text count as wrong. A system that marks everything gets the mean share of marked
+    characters, a score that many systems do not reach.
 
     Parameters
     ----------
@@ -87,9 +87,10 @@ def iou(predicted: Spans, gold: Spans) -> Floats:
 def rho(predicted: Spans, gold: Spans) -> Floats:
     """Return Spearman's correlation of the characters' probabilities in each text.
 
-    A character outside all spans has probability 0; in several spans, the last span counts.
-    Characters beyond the end of a text are ignored. If only one side is constant (to eight digits),
-    the result is 0; if both are, or the text is empty, it is 1. Editions call this metric ``rho``.
+    A character outside all spans has probability 0. If a character is in several spans, the last
+    span counts. Characters beyond the end of a text are ignored. If only one side is constant (to
+    eight digits), the result is 0. If both sides are constant, or if the text is empty, the result
+    is 1. Editions call this metric ``rho``.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def rho(predicted: Spans, gold: Spans) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [-1, 1]. Ties get their average rank; the result equals scipy's to 1e-12.
+        In [-1, 1]. Ties get their average rank. The result equals the result of scipy to 1e-12.
 
     Raises
     ------
@@ -150,7 +151,7 @@ IOU = mean_of(
     iou,
     columns=("label", "gold_label"),
     inputs=SPANS,
-    about="the mean intersection over union of the marked characters of a text",
+    about="the mean intersection over union of the marked characters in a text",
     formula="(1/n) Σ |markedᵢ ∩ gold markedᵢ| / |markedᵢ ∪ gold markedᵢ|; 1 if both are empty",
     reference=_PAPER,
     function="shroom.metrics.span_metrics:iou",
@@ -164,8 +165,11 @@ RHO = mean_of(
     (-1.0, 1.0),
     ("p", "gold_p"),
     inputs=SPANS,
-    about="the mean rank correlation of the probabilities of a text's characters",
-    formula="(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; 1 if both sides are constant, 0 if one is",
+    about="the mean rank correlation of the probabilities of the characters in a text",
+    formula=(
+        "(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; 1 if both sides are constant, "
+        "0 if only one side is constant"
+    ),
     reference=_PAPER,
     function="shroom.metrics.span_metrics:rho",
     command=_MUSHROOM,
