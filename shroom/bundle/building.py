@@ -139,7 +139,7 @@ def _refuse_own_metrics(edition: Edition) -> None:
             raise ShroomError(
                 f"metrics: '{name}' is defined in {entry.where}, but the scoring program contains "
                 "only the kit's metrics (shroom list metrics). Use one of these on the platform. "
-                "To rank by your own, download the submissions and run shroom leaderboard"
+                "To rank by your own metric, download the submissions and run shroom leaderboard"
             )
 
 
@@ -159,7 +159,7 @@ def _labelled(gold: Source, problems: Problems, edition: Edition) -> Documents:
             problems.extend(check_votes(table))
             files[place] = document
         elif document is None or table is not None:
-            expected = f"gold for {edition.name_of(*place)}, to be scored"
+            expected = f"gold for {edition.name_of(*place)}"
             got = f"rows without labels in {document.base}" if document else "none"
             problems.add("gold-skipped", str(gold), expected, got)
     if problems.errors:
@@ -177,7 +177,7 @@ def _unlabelled(data: Source, gold: Documents, problems: Problems, edition: Edit
     for place in gold:
         if place not in listed:
             wanted = edition.name_of(*place)
-            raise ShroomError(f"{data} contains no data for {wanted}, but there is gold for it")
+            raise ShroomError(f"{data} contains no data for {wanted}; add it, or remove its gold")
     return {place: listed[place] for place in gold}
 
 

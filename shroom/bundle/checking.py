@@ -13,7 +13,7 @@ from shroom.bundle.contents import Contents
 from shroom.bundle.rules import ODD, REFUSED, moment
 from shroom.bundle.yaml_reading import FILE, described
 from shroom.core.extras import require
-from shroom.core.printing import nearest, printable, show
+from shroom.core.printing import counted, nearest, printable, show
 from shroom.core.problems import ShroomError
 
 #: The version of Codabench whose source the schema and the rules follow.
@@ -52,7 +52,8 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
 
 def _lines(place: str, sentences: list[str]) -> list[str]:
     lines = [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
-    more = [f"{place}: and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
+    rest = len(lines) - _MOST
+    more = [f"{place}: and {counted(rest, 'more problem')}"] if rest > 0 else []
     return lines[:_MOST] + more
 
 

@@ -30,7 +30,7 @@ def phases_of(edition: Edition, splits: Collection[str]) -> list[Phase]:
     phases = [phase for phase in listed if phase.split in splits]
     if not phases:
         named = ", ".join(dict.fromkeys(phase.split for phase in listed))
-        raise ShroomError(f"the gold contains no labelled file for a split with a phase: {named}")
+        raise ShroomError(f"expected labelled gold for a split with a phase ({named}), got none")
     return phases
 
 

@@ -93,7 +93,7 @@ def _column_indexes(data: Table) -> Breaches:
 def _odd_phases(data: Table) -> Breaches:
     for place, phase in _tables(data, "phases"):
         if phase.get("tasks") == []:
-            yield f"{place}.tasks", "expected the index of a task, got none; it scores nothing"
+            yield f"{place}.tasks", "expected the index of a task, got none, so nothing is scored"
         start, end = moment(phase.get("start")), moment(phase.get("end"))
         if start and end and end <= start:
             yield f"{place}.end", f"expected a time after the start, {start}, got {end}"
