@@ -117,8 +117,8 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: kit.compare(pl.DataFrame(ROWS), ROWS), "put the data frame in a list or a dict"),
-        (lambda: kit.ensemble("a.json"), "expected several submissions, as a list or by name"),
+        (lambda: kit.compare(pl.DataFrame(ROWS), ROWS), "got one data frame; put it in a list"),
+        (lambda: kit.ensemble("a.json"), "expected a list or a dict of submissions, got one"),
         (lambda: kit.leaderboard({}, ROWS), "there is no submission to rank"),
         (lambda: kit.ensemble([]), "expected at least one submission"),
         (lambda: kit.ensemble([ROWS], method="logistic"), "needs train and train_gold"),
@@ -133,7 +133,7 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.describe("felm", ROWS), "is in the form of semeval2024, not of felm"),
         (lambda: kit.score(ROWS, ROWS).plot("scores", track="test"), "no such figure"),
         (lambda: kit.check(ROWS, ROWS).plot(), "it has no figures"),
-        (lambda: kit.check(ROWS, ROWS).to_frame("duckdb"), "no data frame of 'duckdb'"),
+        (lambda: kit.check(ROWS, ROWS).to_frame("duckdb"), "unknown data frame library 'duckdb'"),
         (lambda: kit.evaluate([3], ROWS), "expected the name of a detector, got int"),
         (lambda: kit.evaluate(3, ROWS), "expected the name of a detector, got int"),
         (lambda: kit.predict(pd.DataFrame(ROWS), "lexical"), "a detector, got DataFrame"),

@@ -116,7 +116,7 @@ def _check_ids(predictions: Rows, gold: Rows) -> Found:
     yield unknown_ids(predictions, np.isin(predictions.ids, gold.ids), gold.file)
     if len(moved) and not len(missing) and predictions.n == n and gold.ids.dtype.kind == "i":
         row, expected = int(moved[0]), f"the order of {gold.file} (rows are aligned by id anyway)"
-        found = f"id {predictions.id_at(row)} in the place of id {gold.ids[row]}"
+        found = f"id {predictions.id_at(row)} in place of id {gold.ids[row]}"
         yield predictions.problem("order", expected, found, row)
 
 
@@ -204,7 +204,7 @@ def restored_order(
         places.setdefault(key, []).append(place)
     other = sum(len(it) for key, it in places.items() if wanted[key] != len(it))
     if other:
-        return [], source, f"the texts do not show the place of {counted(other, 'row')}"
+        return [], source, f"the texts do not show the position of {counted(other, 'row')}"
     if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
         return [], source, "rows with the same texts cannot be told apart"
     return [places[key].pop(0) for key in target], source, ""

@@ -218,4 +218,5 @@ def check_has_ids(table: Rows, kind: str = "integer") -> Iterator[Problem]:
     """Yield a problem if no row has an id."""
     if table.ids is None and not table.has_odd_ids:
         expected = f"{'an integer' if kind == 'integer' else 'an id'} in every item"
-        yield table.problem("id-missing", expected, f"no id in {table.n} items", key="id")
+        found = f"no id in {counted(table.n, 'item')}"
+        yield table.problem("id-missing", expected, found, key="id")

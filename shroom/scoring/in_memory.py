@@ -87,9 +87,11 @@ def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
         return [as_source(data, str(name)) for name, data in submissions.items()]
     if isinstance(submissions, (str, os.PathLike)) or not isinstance(submissions, Iterable):
         kind = type(submissions).__name__
-        raise ShroomError(f"expected several submissions, as a list or by name; got one ({kind})")
+        raise ShroomError(f"expected a list or a dict of submissions, got one submission ({kind})")
     if is_frame(submissions):
-        raise ShroomError("expected several submissions; put the data frame in a list or a dict")
+        raise ShroomError(
+            "expected a list or a dict of submissions, got one data frame; put it in a list"
+        )
     return [as_source(data, f"{what} {n}") for n, data in enumerate(submissions, 1)]
 
 

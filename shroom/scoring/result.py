@@ -182,11 +182,11 @@ class Result(Plain, ABC):
             return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
         except ImportError as error:
             raise ShroomError(
-                f"a data frame needs narwhals and {backend}: pip install narwhals {backend}"
+                f"a data frame requires narwhals and {backend}: pip install narwhals {backend}"
             ) from error
         except ValueError as error:
             raise ShroomError(
-                f"no data frame of '{backend}'; use pandas, polars or pyarrow"
+                f"unknown data frame library '{backend}'; use pandas, polars or pyarrow"
             ) from error
 
     def panels(self) -> dict[str, list[Any]]:

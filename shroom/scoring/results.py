@@ -247,8 +247,9 @@ class Score(Result):
 
     def _intervals_line(self) -> str:
         if all(result.n < FEWEST for result in self.results):
-            return "no intervals, because there are fewer than ten items"
-        above = f"; with more than {MAX_ITEMS} items, normal (infinitesimal jackknife)"
+            where = " in each track" if len(self.results) > 1 else ""
+            return f"no intervals, because there are fewer than ten items{where}"
+        above = f"; normal (infinitesimal jackknife) for more than {MAX_ITEMS} items"
         is_normal = any(result.n > MAX_ITEMS for result in self.results)
         return how_made(self.intervals) + above * is_normal
 

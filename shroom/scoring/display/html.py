@@ -41,12 +41,12 @@ def scores_page(score: Score) -> str:
 
 def problems_page(problems: Problems) -> str:
     """Return the page of a submission that has errors."""
-    lead = f"Errors: {problems.errors}; warnings: {problems.warnings}."
+    lead = f"{counted(problems.errors, 'error')}, {counted(problems.warnings, 'warning')}"
     counts = list(problems.to_dict()["counts"].items())
     tables = [
-        Table(notes=[f"The submission was not scored. {lead}"]),
-        Table("How many of each", ("code", "count"), counts),
-        problem_table(problems, "Every problem"),
+        Table(notes=[f"The submission was not scored: {lead}."]),
+        Table("Problems by code", ("code", "count"), counts),
+        problem_table(problems, "Problems and fixes"),
     ]
     return page("Problems", html(tables))
 

@@ -80,8 +80,10 @@ def check_texts(table: Rows, texts: Rows, codes: Mapping[str, str]) -> Found:
         for quote in table.columns["quotes"][row] if text else ():
             unit = other_unit(text, quote)
             if unit is not None:
-                expected = f"the offsets of {show(quote.text)}{unit and f', not in {unit}'}"
+                expected = f"the offsets of {show(quote.text)} in characters"
                 found = f"those of {show(text[quote.start : quote.end])}"
+                if unit:
+                    found = f"offsets in {unit}"
                 yield table.problem(_UNIT_CODES[unit], expected, found, row, quote.key)
 
 
