@@ -59,17 +59,17 @@ def build(
     gold : path
         Labelled data.
     start : date, optional
-        Start of the first phase; by default that of the edition, else today.
+        Start of the first phase; by default, the start in the edition, or else today.
     problems : Problems, optional
         Collects warnings, for example about splits without gold.
     edition : Edition, name or path, optional
-        The shared task; by default the ``edition.toml`` next to the gold.
+        The shared task; by default, the ``edition.toml`` next to the gold.
     data : path, optional
-        Data without labels for participants; by default the gold without its labels.
+        Unlabelled data for participants; by default, the gold without its labels.
     folder : path
         Folder of the edition's pages.
     predict : callable, optional
-        Makes the predictions of the starting kit.
+        Function that makes the predictions of the starting kit.
 
     Raises
     ------

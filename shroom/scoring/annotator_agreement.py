@@ -226,8 +226,8 @@ def agreement(
     gold : path or "-", rows or data frame
         A file, a folder, a zip, a pipe or rows; see :func:`shroom.scoring.votes.read_votes`.
     intervals : Intervals, optional
-        Settings of the intervals. Shares have Wilson's interval, the other figures a percentile
-        interval whatever the ``method``.
+        Settings of the intervals. Shares have Wilson intervals. All other figures have percentile
+        intervals, whatever the ``method``.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 

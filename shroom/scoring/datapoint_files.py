@@ -50,17 +50,17 @@ def read(
     Parameters
     ----------
     source : path or "-", rows or data frame
-        A file (``.json``, ``.jsonl``, ``.csv`` or ``.tsv``, each of them also gzipped), a folder,
-        a zip or a pipe; or rows, see :func:`shroom.scoring.in_memory.as_source`.
+        A file (``.json``, ``.jsonl``, ``.csv`` or ``.tsv``, also gzipped), a folder, a zip, a pipe
+        or rows; see :func:`shroom.scoring.in_memory.as_source`.
     problems : Problems, optional
-        Collects the warnings, such as for ``NaN`` instead of a text.
+        Collects warnings, for example about ``NaN`` instead of a text.
     edition : Edition, str or path, optional
-        The shared task whose format the data have; see :func:`shroom.scoring.check.check`.
+        The shared task that defines the format; see :func:`shroom.scoring.check.check`.
 
     Raises
     ------
     InvalidInput
-        With every problem, if there are errors.
+        If there are errors; it contains all problems.
 
     Examples
     --------

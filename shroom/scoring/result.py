@@ -119,7 +119,7 @@ class Result(Plain, ABC):
 
     @property
     def verdict(self) -> str:
-        """One sentence with the answer, which every form begins with; empty if there is none."""
+        """One sentence with the answer, at the beginning of every form; may be empty."""
         return ""
 
     def with_verdict(self, tables: Sequence[Table]) -> list[Table]:
@@ -159,12 +159,12 @@ class Result(Plain, ABC):
         Parameters
         ----------
         backend : str
-            ``pandas``, ``polars`` or ``pyarrow``, which must be installed, as must narwhals.
+            ``pandas``, ``polars`` or ``pyarrow``. This library and narwhals must be installed.
 
         Raises
         ------
         ShroomError
-            If one of them is missing.
+            If a library is missing.
 
         Examples
         --------
@@ -200,11 +200,13 @@ class Result(Plain, ABC):
         Parameters
         ----------
         kind : str
-            Kind of figure; by default the first that the result has, such as ``scores``.
-        track, metric : str
-            Track (of a matrix: data set) and metric to draw; by default the first.
+            Kind of figure, such as ``scores``; by default, the first kind of the result.
+        track : str
+            Track to draw (in a matrix, the data set); by default, the first.
+        metric : str
+            Metric to draw; by default, the first.
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default, the axes of a new figure.
 
         Returns
         -------
@@ -213,8 +215,8 @@ class Result(Plain, ABC):
         Raises
         ------
         ShroomError
-            If there is no such figure, with the names of those that there are; or if matplotlib is
-            not installed.
+            If the result has no such figure, or if matplotlib is not installed. The message lists
+            the figures of the result.
 
         Examples
         --------
@@ -226,10 +228,11 @@ class Result(Plain, ABC):
         return _report_room().draw(self, kind, track, metric, ax)
 
     def numbers(self) -> dict[str, float]:
-        """Return the figures that are defined, each under one name, for a tracker of experiments.
+        """Return all defined figures by name, for an experiment tracker.
 
-        A name has the words of its row and the figure's own, with an underscore for what MLflow
-        does not allow: ``mlflow.log_metrics(score.numbers())``, ``run.log(score.numbers())``.
+        A name consists of the words of the row and the name of the figure. Characters that MLflow
+        does not allow become underscores. Use ``mlflow.log_metrics(score.numbers())`` or
+        ``run.log(score.numbers())``.
 
         Examples
         --------

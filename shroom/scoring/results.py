@@ -40,8 +40,8 @@ class TrackScore(Plain):
     Attributes
     ----------
     track, split : str
-        Names from the edition, such as ``model-agnostic`` and ``val``; the track is empty if
-        there is only one, and the split if it is unknown.
+        Names from the edition, such as ``model-agnostic`` and ``val``. The track is empty if
+        there is only one, and the split is empty if it is unknown.
     n : int
         The number of items.
     scores : dict of float or None

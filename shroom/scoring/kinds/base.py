@@ -104,7 +104,7 @@ class Kind:
 
 
 def floor_or_reference(name: str) -> str:
-    """Return ``floor`` for a trivial system, and ``reference`` for other rows to compare with.
+    """Return ``floor`` for a trivial system and ``reference`` for any other row to compare with.
 
     Examples
     --------
