@@ -85,8 +85,8 @@ def _notes(data: dict[str, Any], contents: Contents) -> Iterator[tuple[str, str]
     for place, name in named.items():
         if name is not None and contents.has(name):
             for note in _NOTE.findall(contents.read(name).decode("utf-8", "replace")):
-                got = f'{name} with "{note}"'
-                yield place, f"expected your own page, named in the edition, got {got}"
+                expected = f"your own page (set pages.{Path(str(name)).stem} in the edition)"
+                yield place, f'expected {expected}, got {name} with "{note}"'
 
 
 def _validator(contents: Contents) -> Any:

@@ -54,7 +54,7 @@ _ERRORS = {
     "span-value": "write each span in the expected form, with offsets in characters of the text",
     "p-number": "write p as a JSON number",
     "p-finite": "use a number between 0 and 1",
-    "p-range": "scale p to [0, 1]; if only rounding exceeds this range, clip p",
+    "p-range": "scale p to [0, 1]; if p exceeds this range only by rounding, clip p",
     "id-missing": "copy the id of each datapoint from the data file",
     "id-integer": "copy the id exactly as it is in the data file",
     "id-value": "copy the id exactly as it is in the data file",
@@ -76,7 +76,7 @@ _ERRORS = {
 _WARNINGS = {
     "file-ignored": "remove the file, or pass it directly",
     "run-record": "remove the record, or run shroom predict again",
-    "encoding": "save the file as UTF-8; any other encoding is a guess",
+    "encoding": "save the file as UTF-8; the kit can only guess any other encoding",
     "column-name": (
         "rename the columns, or specify your own with --columns of check and score (in Python: "
         "columns=)"

@@ -50,8 +50,8 @@ _COLUMNS = {
 _ENDS = ("krippendorff_alpha", "human_accuracy", "human_rho", "binary_p_ceiling")
 _LEGEND = (
     (
-        "human accuracy and rho: each annotator compared with the others (a tie counts 1/2), "
-        "then the mean"
+        "human accuracy and rho: the mean over annotators, each compared with the others (a tie "
+        "counts 1/2)"
     ),
     "against label: one annotator against the majority of all annotators, including their own vote",
     "label as p: rho of the gold label used as p, a reference for systems whose p is 0 or 1",
@@ -150,7 +150,7 @@ class Agreement(Result):
             for name in ("accuracy", "rho")
             if (value := whole[f"{_HUMAN}{name}"].value) is not None
         ]
-        scores = f"; one annotator scores {in_words(person)} against the others" if person else ""
+        scores = f". One annotator scores {in_words(person)} against the others" if person else ""
         if alpha.value is None:
             why = whole.undefined["krippendorff_alpha"]
             return f"Agreement beyond chance is undefined: {why}{scores}"

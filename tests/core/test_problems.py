@@ -54,7 +54,7 @@ def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(as_rows, 
             for n in range(3)
         ),
         "a.json: and 199997 more [p-range]",
-        "  to fix [p-range]: scale p to [0, 1]; if only rounding exceeds this range, clip p",
+        "  to fix [p-range]: scale p to [0, 1]; if p exceeds this range only by rounding, clip p",
     ]
     assert (problems.errors, shown) == (count, [0, 1, 2, 3, 4])
 

@@ -118,7 +118,7 @@ def one_table(table: Table, label: str) -> str:
             figures[column.place] = f"{above} {head}".strip()
     scales = ((figures[place], *spans[place]) for place in sorted(spans))
     marks = ", ".join(f"{name} {low:.3g} to {high:.3g}" for name, low, high in scales)
-    legend = f"Marks: a dot for the figure, a bar for its interval. Scales: {marks}."
+    legend = f"Dots show the figures, and bars show their intervals. Scales: {marks}."
     look = ' class="sortable"' if looks.count("plain") == 1 and Whole.look not in looks else ""
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{name}">\n'
