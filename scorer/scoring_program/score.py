@@ -28,6 +28,7 @@ if sys.version_info < (3, 9):  # noqa: UP036 - the image may have an older Pytho
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from shroom.core.atomic_writing import write_atomically
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents
 from shroom.scoring.display.html import problems_page, scores_page
@@ -161,7 +162,7 @@ def edition_of_bundle() -> Edition:
 def accepted_page(result: Score) -> str:
     """Return the page of a submission in a blind phase."""
     rows = "".join(
-        f"<li>{escape(f'{track.split} {track.track}'.strip())}: {track.n} items</li>"
+        f"<li>{escape(f'{track.split} {track.track}'.strip())}: {counted(track.n, 'item')}</li>"
         for track in result.results
     )
     text = f"<p>{ACCEPTED}</p><ul>{rows}</ul>"

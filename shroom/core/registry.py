@@ -208,7 +208,7 @@ def _hint(target: str, error: BaseException) -> str:
     """Return advice if a module or an attribute does not exist."""
     module, _, attribute = target.partition(":")
     if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
-        return f"; it is not installed, and not in {os.getcwd()}"  # noqa: PTH109 - may be deleted
+        return f"; it is neither installed nor in {os.getcwd()}"  # noqa: PTH109 - may be deleted
     if isinstance(error, AttributeError) and module in sys.modules:
         return f";{nearest(attribute, vars(sys.modules[module]))}".rstrip(";")
     return f"; python -c 'import {module}' shows where it fails"

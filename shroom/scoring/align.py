@@ -91,7 +91,7 @@ def check_pair(track: Pair) -> Found:
     if gold is not None:
         yield from check_doubled(gold)
         if predictions.n != gold.n and not predictions.has_broken_lines:
-            expected = f"{gold.n} items, as in {gold.file}"
+            expected = f"{counted(gold.n, 'item')}, as in {gold.file}"
             yield predictions.problem("count", expected, f"{predictions.n}")
         yield from _check_roles(predictions, gold)
         if gold.ids is None:
@@ -103,7 +103,7 @@ def check_pair(track: Pair) -> Found:
 
 
 def _check_ids(predictions: Rows, gold: Rows) -> Found:
-    n, expected = gold.n, f"all {gold.n} ids in {gold.file}"
+    n, expected = gold.n, f"all {counted(gold.n, 'id')} in {gold.file}"
     rows = np.arange(n) if predictions.ids is None else _rows_by_id(predictions, gold.ids)
     moved = np.flatnonzero(rows != np.arange(n))
     if predictions.ids is None or (not len(moved) and predictions.n == n):

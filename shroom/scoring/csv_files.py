@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.json_reading import BROKEN, Reading, value_in
+from shroom.core.printing import counted
 from shroom.core.problems import Problems, show
 from shroom.scoring.column_names import NO_KEYS
 from shroom.scoring.rows import KEYS, P, key_meant
@@ -166,7 +167,7 @@ class _Reader(Reading):
             if len(cells) > len(columns) and not any(cells[len(columns) :]):
                 del cells[len(columns) :]  # a spreadsheet's empty ones
             if len(cells) != len(columns):
-                expected = f"{len(columns)} cells, as in the header"
+                expected = f"{counted(len(columns), 'cell')}, as in the header"
                 found = f"{len(cells)}"
                 if line == ends_within:
                     found += " (the file ends here, so it may be cut off)"

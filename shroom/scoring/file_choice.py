@@ -86,7 +86,7 @@ def gold_named(
     if name is None:
         if golds:
             like = edition.expected_name(edition.submitted)
-            instead = ", or a data file instead of a folder" if is_single else ""
+            instead = " (or a data file instead of a folder)" if is_single else ""
             expected = f"a name like {like}{instead}, so that the matching data can be found"
             problems.add("file-name", document.file, expected, show(document.base))
         return None

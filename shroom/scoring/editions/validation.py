@@ -142,7 +142,7 @@ def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
         elif list(keys.values()).count(theirs) > 1:
             yield f"{place}: the key '{theirs}' is used twice; choose another one"
         elif theirs in KEYS and theirs not in keys:
-            yield f"{place}: the kit has a key '{theirs}'; rename that with item.keys.{theirs}"
+            yield f"{place}: the kit has its own key '{theirs}'; also set item.keys.{theirs}"
 
 
 def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shroom.core.problems import show
+from shroom.core.printing import counted, show
 from shroom.scoring.item_values import normalised
 from shroom.scoring.kinds.base import Fault, Found
 
@@ -59,7 +59,7 @@ def past_end(
         if span[1] > len(text) and span[0] < span[1]:
             units = len(text.encode("utf-16-le", "surrogatepass")) // 2
             fits = f" ({units} UTF-16 units)" if span[1] <= units else ""
-            expected = f"a span inside the {len(text)} characters of the text{fits}"
+            expected = f"a span inside the {counted(len(text), 'character')} of the text{fits}"
             yield Fault(code, expected, span, f"[{place}]")
 
 
