@@ -154,7 +154,7 @@ def scored(submission: Path, gold: Path, splits: tuple[str, ...]) -> Score:
 
 
 def edition_of_bundle() -> Edition:
-    """Return the edition beside this file in a bundle, else that of SHROOM 2024."""
+    """Return the edition in the folder of this file; without one, that of SHROOM 2024."""
     path = Path(__file__).with_name("edition.json")
     return from_plain(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else default()
 

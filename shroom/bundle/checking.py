@@ -1,4 +1,4 @@
-"""Checking whether Codabench would accept a bundle: by a JSON Schema and a few further rules."""
+"""The check whether Codabench would accept a bundle, by a JSON Schema and further rules."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _validator(contents: Contents) -> Any:
 
 
 def _sentences(error: Any, definitions: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the places of a schema error, with sentences made of the schema's descriptions."""
+    """Yield the places of a schema error, with sentences made from the schema's descriptions."""
     value, known = error.instance, error.schema.get("properties", {})
     if error.validator == "required":
         for key in [key for key in error.validator_value if key not in value]:

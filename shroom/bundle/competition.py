@@ -35,7 +35,7 @@ def phases_of(edition: Edition, splits: Collection[str]) -> list[Phase]:
 
 
 def dated(phases: Sequence[Phase], start: dt.date | None, today: dt.date) -> list[Phase]:
-    """Return phases with their first and last seconds; ``start`` is the start of the first."""
+    """Return phases with their first and last seconds; ``start`` is that of the first phase."""
     starts = [in_utc(start or phases[0].start or today, dt.time())]
     for before, phase in pairwise(phases):
         last, gap = (before.closes, _SECOND) if before.closes else (starts[-1], DAYS)

@@ -24,7 +24,7 @@ def _boards(data: Table) -> Iterator[tuple[str, Table, Tables]]:
 
 
 def moment(value: Any) -> dt.datetime | None:
-    """Return the time that the platform parses from a text; ``None`` if it cannot."""
+    """Return the time that the platform reads from a text; ``None`` if it finds no time."""
     try:
         return dt.datetime.fromisoformat(str(value).strip().removesuffix("Z")).replace(tzinfo=None)
     except ValueError:

@@ -187,7 +187,7 @@ def references(
 def premises(
     datapoint: Datapoint, *, multilingual: bool = False, rule: Rule = Rule.GIVEN
 ) -> tuple[str, ...]:
-    """Return the texts of :func:`references`; DM's source without the marks around the word."""
+    """Return the texts of :func:`references`; in DM, without the marks around the defined word."""
     sides = references(datapoint, multilingual=multilingual, rule=rule)
     of_sides = {Reference.SRC: (datapoint.src,), Reference.TGT: datapoint.tgts}
     texts = tuple(text for side in sides for text in of_sides[side])
@@ -196,7 +196,7 @@ def premises(
 
 
 def by_reference(datapoints: Sequence[Datapoint]) -> tuple[Sequence[Datapoint], list[int]]:
-    """Return a datapoint per ``tgt``, and the index of the first for each original datapoint."""
+    """Return one datapoint per ``tgt``, and the first index for each original datapoint."""
     if not any(point.other_tgts for point in datapoints):
         return datapoints, list(range(len(datapoints)))
     single: list[Datapoint] = []

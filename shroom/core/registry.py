@@ -73,7 +73,7 @@ class Registry(MutableMapping[str, Entry]):
         return _imported(self[name].where) if name in self._own else self._plug_in(name)
 
     def make(self, name: str, /, **settings: Any) -> Any:
-        """Return an instance of the class of a name, with settings, which are checked."""
+        """Return an instance of the named class, with checked settings."""
         target = self.load(name)
         if not callable(target):
             raise ShroomError(

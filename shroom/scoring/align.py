@@ -179,7 +179,7 @@ def _has_others(own: Sequence[str | None], target: Sequence[str | None]) -> bool
 
 
 def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[int]:
-    """Return the ``rows`` whose texts are all those of another row of the gold."""
+    """Return the ``rows`` with exactly the texts of another row of the gold."""
     known: dict[tuple[int, ...], set[Any]] = {}
     moved = []
     for row in rows:
@@ -194,7 +194,7 @@ def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[i
 def restored_order(
     predictions: Rows, gold: Rows, rows: Sequence[Any]
 ) -> tuple[list[int], str, str]:
-    """Return the current row for each place, the source of the order, and why it is unknown."""
+    """Return the current row for each place, the source of the order, or why it is unknown."""
     # Rows with the same texts can be sorted only if they are identical.
     own, target, source = _keys(predictions, gold)
     if own == target:

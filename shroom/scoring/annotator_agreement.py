@@ -85,7 +85,7 @@ class Figures(Plain):
 
     @property
     def agreement(self) -> dict[str, Estimate]:
-        """The other figures."""
+        """The figures of all annotators together."""
         return {name: self.estimates[name] for name in _OF_ALL}
 
 

@@ -122,7 +122,7 @@ def check_documents(
     edition: Edition,
     names: Names = NO_NAMES,
 ) -> Checked:
-    """Return what :func:`check` returns, for documents, without run records and votes."""
+    """Check documents like :func:`check`, but without run records and votes."""
     source, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
     chosen = well_named(documents, problems, edition, splits, by_id=source is not None)
     listed = None

@@ -201,7 +201,7 @@ def against_votes(gold: Rows) -> dict[str, NDArray[np.intp]]:
 
 
 def check_votes(gold: Rows) -> Iterator[Problem]:
-    """Yield a problem each for labels and for p that disagree with the annotators' labels."""
+    """Yield one problem for labels and one for p if they disagree with the annotators' labels."""
     # An even split allows both labels, and p may be rounded.
     expected = {
         "label-votes": ("label", 'the majority of "labels"'),

@@ -140,7 +140,7 @@ def _fields(edition: Edition) -> Fields:
 
 
 def _datapoint(values: dict[str, Any], reader: Reader) -> Datapoint:
-    """Return a datapoint; if texts are marked, its label and p are by the spans."""
+    """Return a datapoint; if texts are marked, its label and p are computed from the spans."""
     soft, hard, marked = values.get(SOFT), values.get(HARD), None
     label, p, labels = values["label"], values[P], values[LABELS]
     if reader.edition.annotation.kind == "labelled-spans":
@@ -173,7 +173,7 @@ def _text(value: Any, form: str = "a text") -> Read:
 
 
 def _tgts(value: Any) -> Read:
-    """Return the targets that are not blank; an empty one if there is none."""
+    """Return the targets that are not blank, or one empty target."""
     if not isinstance(value, (list, tuple)):
         text, faults = _text(value, "a text or a list of texts")
         return (text,), faults

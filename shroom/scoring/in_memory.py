@@ -61,7 +61,7 @@ def are_several(data: object) -> TypeGuard[Sequence[Any]]:
 
 
 def as_source(data: Data, name: str, p: str = P) -> Source:
-    """Return a path unchanged, and rows, a frame, or several by file name as rows in memory.
+    """Return a path unchanged; store rows, a frame, or several of them by file name, in memory.
 
     Missing values of a frame are omitted, except in the column ``p``, where they are errors.
     """

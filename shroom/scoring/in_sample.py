@@ -1,4 +1,4 @@
-"""In-sample items: those that the detector was fitted on, by the record of its run."""
+"""In-sample items: items that the detector was fitted on, by the record of its run."""
 
 # ``shroom predict`` writes the record, ``run.json``, next to the files of a submission.
 

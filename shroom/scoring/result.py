@@ -70,7 +70,7 @@ def doubt(key: str, ci: object) -> dict[str, str]:
 
 
 def _attributes(thing: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return attributes by name, by default the fields; of ``**name``, its values."""
+    """Return attributes by name, by default the fields; ``**name`` stands for its values."""
     values: dict[str, Any] = {}
     for name in names or [field.name for field in fields(thing)]:
         if name.startswith("**"):
@@ -98,9 +98,9 @@ class Scored(Plain):
 
 
 class Result(Plain, ABC):
-    """A result: it writes its tables, and names what JSON has; all other forms follow."""
+    """A result defines its tables and the keys of its JSON; all other forms follow from these."""
 
-    #: The function that returns its figures: it is on a floor above, so it is named.
+    #: The import path of the function that returns its figures; it is in a higher layer.
     panels_by: ClassVar[str] = ""
     #: After how many tables its page has the figures, which need Matplotlib; ``None``: without.
     figures_after: ClassVar[int | None] = None
@@ -259,7 +259,7 @@ class Result(Plain, ABC):
 
 
 def _report_room() -> Any:
-    """Return the module that draws and makes pages: it is on a floor above."""
+    """Return the module for plots and pages, which is in a higher layer."""
     return importlib.import_module("shroom.report.results")
 
 

@@ -110,7 +110,7 @@ class TrackScore(Plain):
 
     @property
     def parts(self) -> dict[str, tuple[int, dict[str, Estimate]]]:
-        """The number of items and the scores: of all items under an empty name, and of slices."""
+        """The number of items and the scores, of all items (with an empty name) and of slices."""
         parts: dict[str, tuple[int, dict[str, Estimate]]] = {
             "": (self.n, score_cells(self.scores, self.intervals, self.in_sample))
         }

@@ -52,7 +52,7 @@ def problems_page(problems: Problems) -> str:
 
 
 def page(heading: str, content: str, **more: str) -> str:
-    """Return a page with a heading; ``more`` style and script as of a document."""
+    """Return a page with a heading; ``more`` is style and script, as for :func:`document`."""
     name = escape(printable(heading))
     footer = f'<footer><p class="note">SHROOM kit {__version__}</p></footer>'
     body = f"<header><h1>{name}</h1></header>\n<main>\n{content}</main>\n{footer}"

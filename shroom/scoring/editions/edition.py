@@ -263,7 +263,7 @@ class Edition(FileNames, OwnNames):
 
     @property
     def own_keys(self) -> set[str]:
-        """The keys of rows that the edition names: its own keys, and those of units and tracks."""
+        """The keys that the edition names: its own keys, and the keys of units and tracks."""
         patterns = (self.predictions_pattern, self.files.gold, self.files.data)
         in_rows = any(self._lacks_track(pattern) for pattern in patterns if pattern)
         own = {*self.item.keys, *self.item.keys.values(), self.item.unit} - {""}

@@ -88,6 +88,6 @@ def check_texts(table: Rows, texts: Rows, codes: Mapping[str, str]) -> Found:
 
 
 def check_pair(codes: Mapping[str, str], track: Pair) -> Found:
-    """Yield the same of predictions, compared with the texts of their gold."""
+    """Yield the same problems for predictions, compared with the texts of the gold."""
     if track.gold is not None:
         yield from check_texts(track.predictions, track.gold, codes)
