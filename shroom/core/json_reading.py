@@ -142,7 +142,7 @@ class _Reader(Reading):
     def check_end(self, at: int) -> None:
         rest = self.past_blanks(at)
         if rest < len(self.data):
-            found = f"more text after the end at {self.place(rest)}"
+            found = f"more text after the JSON value at {self.place(rest)}"
             found += " (if this is JSON Lines, name the file .jsonl)"
             self.stop("not-json", "JSON", found)
 
@@ -181,7 +181,7 @@ class _Reader(Reading):
             return "brackets nested too deeply"
         reason = f"invalid JSON: {error.msg[:1].lower()}{error.msg[1:].removesuffix(' at')}"
         if error.msg == "Extra data":
-            reason = "more text after the end"
+            reason = "more text after the JSON value"
         is_cut = error.msg.startswith("Unterminated") or (
             error.pos > 0 and _BEGUN.fullmatch(error.doc, error.pos)
         )
