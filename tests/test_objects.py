@@ -162,7 +162,7 @@ def test_in_sample_predictions_are_marked_in_memory_and_in_a_folder(tmp_path):
     predictions = kit.predict(Length(seen=True), GOLD)
     assert "was fitted on the texts of 60 of 60 items" in predictions.notes[0]
     assert kit.score(predictions, GOLD).results[0].in_sample == 60
-    with pytest.raises(kit.ShroomError, match="its detector was fitted on 60"):
+    with pytest.raises(kit.ShroomError, match="the detector was fitted on 60"):
         kit.calibrate(predictions, GOLD)
     assert predictions.write(tmp_path / "folder") is None
     assert kit.score(tmp_path / "folder", GOLD).results[0].in_sample == 60
