@@ -1,6 +1,6 @@
-"""Check, score and rank hallucination detectors on SHROOM and its relatives.
+"""Check, score and rank hallucination detectors on SHROOM and related data sets.
 
-These are the public functions; everything else is imported from its own module.
+These are the public functions; import everything else from its own module.
 
 Examples
 --------

@@ -117,8 +117,8 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: kit.compare(pl.DataFrame(ROWS), ROWS), "put the data frame in a list or a dict"),
-        (lambda: kit.ensemble("a.json"), "expected several submissions, as a list or by name"),
+        (lambda: kit.compare(pl.DataFrame(ROWS), ROWS), "got one data frame; put it in a list"),
+        (lambda: kit.ensemble("a.json"), "expected a list or a dict of submissions, got one"),
         (lambda: kit.leaderboard({}, ROWS), "there is no submission to rank"),
         (lambda: kit.ensemble([]), "expected at least one submission"),
         (lambda: kit.ensemble([ROWS], method="logistic"), "needs train and train_gold"),
@@ -133,7 +133,7 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.describe("felm", ROWS), "is in the form of semeval2024, not of felm"),
         (lambda: kit.score(ROWS, ROWS).plot("scores", track="test"), "no such figure"),
         (lambda: kit.check(ROWS, ROWS).plot(), "it has no figures"),
-        (lambda: kit.check(ROWS, ROWS).to_frame("duckdb"), "no data frame of 'duckdb'"),
+        (lambda: kit.check(ROWS, ROWS).to_frame("duckdb"), "unknown data frame library 'duckdb'"),
         (lambda: kit.evaluate([3], ROWS), "expected the name of a detector, got int"),
         (lambda: kit.evaluate(3, ROWS), "expected the name of a detector, got int"),
         (lambda: kit.predict(pd.DataFrame(ROWS), "lexical"), "a detector, got DataFrame"),
@@ -162,7 +162,7 @@ def test_in_sample_predictions_are_marked_in_memory_and_in_a_folder(tmp_path):
     predictions = kit.predict(Length(seen=True), GOLD)
     assert "was fitted on the texts of 60 of 60 items" in predictions.notes[0]
     assert kit.score(predictions, GOLD).results[0].in_sample == 60
-    with pytest.raises(kit.ShroomError, match="its detector was fitted on 60"):
+    with pytest.raises(kit.ShroomError, match="the detector was fitted on 60"):
         kit.calibrate(predictions, GOLD)
     assert predictions.write(tmp_path / "folder") is None
     assert kit.score(tmp_path / "folder", GOLD).results[0].in_sample == 60

@@ -5,13 +5,13 @@
     python3 score.py SUBMISSION_DIR REFERENCE_DIR OUTPUT_FILE [--is_val]
     python3 score.py --check SUBMISSION [DATA]
 
-The platforms use the first form: INPUT/res contains the submission, INPUT/ref the gold, and the
-program writes detailed_results.html, scores.txt and scores.json to OUTPUT, in this order. With
---blind these contain the worst score of every column, and hidden_scores.json the true scores. The
-second form is the command line of the organisers' 2024 program. The third one reports what is wrong
-with a submission. In a bundle, the kit's modules and edition.json are beside this file. Exit codes:
-0 scored, or valid; 1 the submission or the gold is wrong, and no scores are written; 2 the command
-line is wrong.
+The platforms use the first form: INPUT/res contains the submission and INPUT/ref contains the gold.
+The program writes detailed_results.html, scores.txt and scores.json to OUTPUT, in this order. With
+--blind, these files contain the worst score of every column, and hidden_scores.json contains the
+true scores. The second form is the command line of the organisers' 2024 program. The third form
+reports what is wrong with a submission. In a bundle, the kit's modules and edition.json are in the
+folder of this file. Exit codes: 0: scored, or valid; 1: the submission or the gold is wrong, and no
+scores are written; 2: the command line is wrong.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ if sys.version_info < (3, 9):  # noqa: UP036 - the image may have an older Pytho
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from shroom.core.atomic_writing import write_atomically
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents
 from shroom.scoring.display.html import problems_page, scores_page
@@ -54,7 +55,7 @@ from shroom.scoring.scores import score_checked
 #: The message of a blind phase.
 ACCEPTED = (
     "Accepted. The scores are shown after the end of this phase. "
-    "Until then the leaderboard shows the worst score for every submission.\n"
+    "Until then, the leaderboard shows the worst score for every submission.\n"
 )
 
 
@@ -74,7 +75,7 @@ def main(arguments: list[str]) -> int:
     if len(options.paths) == 3 and not options.blind:
         submission, gold, output = options.paths
         return run(submission, gold, file=output, splits=("val",) if options.is_val else ("test",))
-    expected = "INPUT OUTPUT [--blind]; three paths and [--is_val]; or --check and one or two paths"
+    expected = "INPUT OUTPUT [--blind], three paths [--is_val], or --check with one or two paths"
     return parser.error(f"expected {expected}")
 
 
@@ -153,7 +154,7 @@ def scored(submission: Path, gold: Path, splits: tuple[str, ...]) -> Score:
 
 
 def edition_of_bundle() -> Edition:
-    """Return the edition beside this file in a bundle, else that of SHROOM 2024."""
+    """Return the edition in the folder of this file; without one, that of SHROOM 2024."""
     path = Path(__file__).with_name("edition.json")
     return from_plain(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else default()
 
@@ -161,7 +162,7 @@ def edition_of_bundle() -> Edition:
 def accepted_page(result: Score) -> str:
     """Return the page of a submission in a blind phase."""
     rows = "".join(
-        f"<li>{escape(f'{track.split} {track.track}'.strip())}: {track.n} items</li>"
+        f"<li>{escape(f'{track.split} {track.track}'.strip())}: {counted(track.n, 'item')}</li>"
         for track in result.results
     )
     text = f"<p>{ACCEPTED}</p><ul>{rows}</ul>"

@@ -59,17 +59,17 @@ def build(
     gold : path
         Labelled data.
     start : date, optional
-        Start of the first phase; by default that of the edition, else today.
+        Start of the first phase; by default, the start in the edition, or else today.
     problems : Problems, optional
         Collects warnings, for example about splits without gold.
     edition : Edition, name or path, optional
-        The shared task; by default the ``edition.toml`` next to the gold.
+        The shared task; by default, the ``edition.toml`` next to the gold.
     data : path, optional
-        Data without labels for participants; by default the gold without its labels.
+        Unlabelled data for participants; by default, the gold without its labels.
     folder : path
         Folder of the edition's pages.
     predict : callable, optional
-        Makes the predictions of the starting kit.
+        Function that makes the predictions of the starting kit.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def _refuse_own_metrics(edition: Edition) -> None:
             raise ShroomError(
                 f"metrics: '{name}' is defined in {entry.where}, but the scoring program contains "
                 "only the kit's metrics (shroom list metrics). Use one of these on the platform. "
-                "To rank by your own, download the submissions and run shroom leaderboard"
+                "To rank by your own metric, download the submissions and run shroom leaderboard"
             )
 
 
@@ -159,7 +159,7 @@ def _labelled(gold: Source, problems: Problems, edition: Edition) -> Documents:
             problems.extend(check_votes(table))
             files[place] = document
         elif document is None or table is not None:
-            expected = f"gold for {edition.name_of(*place)}, to be scored"
+            expected = f"gold for {edition.name_of(*place)}"
             got = f"rows without labels in {document.base}" if document else "none"
             problems.add("gold-skipped", str(gold), expected, got)
     if problems.errors:
@@ -177,7 +177,7 @@ def _unlabelled(data: Source, gold: Documents, problems: Problems, edition: Edit
     for place in gold:
         if place not in listed:
             wanted = edition.name_of(*place)
-            raise ShroomError(f"{data} contains no data for {wanted}, but there is gold for it")
+            raise ShroomError(f"{data} contains no data for {wanted}; add it, or remove its gold")
     return {place: listed[place] for place in gold}
 
 

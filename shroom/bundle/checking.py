@@ -1,4 +1,4 @@
-"""Checking whether Codabench would accept a bundle: by a JSON Schema and a few further rules."""
+"""The check whether Codabench would accept a bundle, by a JSON Schema and further rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shroom.bundle.contents import Contents
 from shroom.bundle.rules import ODD, REFUSED, moment
 from shroom.bundle.yaml_reading import FILE, described
 from shroom.core.extras import require
-from shroom.core.printing import nearest, printable, show
+from shroom.core.printing import counted, nearest, printable, show
 from shroom.core.problems import ShroomError
 
 #: The version of Codabench whose source the schema and the rules follow.
@@ -52,7 +52,8 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
 
 def _lines(place: str, sentences: list[str]) -> list[str]:
     lines = [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
-    more = [f"{place}: and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
+    rest = len(lines) - _MOST
+    more = [f"{place}: and {counted(rest, 'more problem')}"] if rest > 0 else []
     return lines[:_MOST] + more
 
 
@@ -84,8 +85,8 @@ def _notes(data: dict[str, Any], contents: Contents) -> Iterator[tuple[str, str]
     for place, name in named.items():
         if name is not None and contents.has(name):
             for note in _NOTE.findall(contents.read(name).decode("utf-8", "replace")):
-                got = f'{name} with "{note}"'
-                yield place, f"expected your own page, named in the edition, got {got}"
+                expected = f"your own page (set pages.{Path(str(name)).stem} in the edition)"
+                yield place, f'expected {expected}, got {name} with "{note}"'
 
 
 def _validator(contents: Contents) -> Any:
@@ -107,7 +108,7 @@ def _validator(contents: Contents) -> Any:
 
 
 def _sentences(error: Any, definitions: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the places of a schema error, with sentences made of the schema's descriptions."""
+    """Yield the places of a schema error, with sentences made from the schema's descriptions."""
     value, known = error.instance, error.schema.get("properties", {})
     if error.validator == "required":
         for key in [key for key in error.validator_value if key not in value]:

@@ -30,12 +30,12 @@ def phases_of(edition: Edition, splits: Collection[str]) -> list[Phase]:
     phases = [phase for phase in listed if phase.split in splits]
     if not phases:
         named = ", ".join(dict.fromkeys(phase.split for phase in listed))
-        raise ShroomError(f"the gold contains no labelled file for a split with a phase: {named}")
+        raise ShroomError(f"expected labelled gold for a split with a phase ({named}), got none")
     return phases
 
 
 def dated(phases: Sequence[Phase], start: dt.date | None, today: dt.date) -> list[Phase]:
-    """Return phases with their first and last seconds; ``start`` is the start of the first."""
+    """Return phases with their first and last seconds; ``start`` is that of the first phase."""
     starts = [in_utc(start or phases[0].start or today, dt.time())]
     for before, phase in pairwise(phases):
         last, gap = (before.closes, _SECOND) if before.closes else (starts[-1], DAYS)

@@ -82,7 +82,7 @@ class Contents:
         metadata = next((key for key in _METADATA if key in files), None)
         if metadata is None and self.has(name):  # the schema reports a missing program
             top = show(sorted(files)[:5])
-            raise ShroomError(f"expected metadata.yaml or metadata at its top level, got {top}")
+            raise ShroomError(f"expected metadata.yaml or metadata at the top level, got {top}")
         if metadata and not _COMMAND.search(files[metadata] or b""):
             raise ShroomError(f"expected a command in {metadata}, got none")
         return True

@@ -24,7 +24,7 @@ def _boards(data: Table) -> Iterator[tuple[str, Table, Tables]]:
 
 
 def moment(value: Any) -> dt.datetime | None:
-    """Return the time that the platform parses from a text; ``None`` if it cannot."""
+    """Return the time that the platform reads from a text; ``None`` if it finds no time."""
     try:
         return dt.datetime.fromisoformat(str(value).strip().removesuffix("Z")).replace(tzinfo=None)
     except ValueError:
@@ -93,7 +93,7 @@ def _column_indexes(data: Table) -> Breaches:
 def _odd_phases(data: Table) -> Breaches:
     for place, phase in _tables(data, "phases"):
         if phase.get("tasks") == []:
-            yield f"{place}.tasks", "expected the index of a task, got none; it scores nothing"
+            yield f"{place}.tasks", "expected the index of a task, got none, so nothing is scored"
         start, end = moment(phase.get("start")), moment(phase.get("end"))
         if start and end and end <= start:
             yield f"{place}.end", f"expected a time after the start, {start}, got {end}"

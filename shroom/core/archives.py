@@ -214,7 +214,7 @@ def _read(
     if place.lower().endswith(".zip") and not selection.zips:
         raise Refused("zip-nested", selection.expected, "a zip within the zip")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        method = f"method {info.compress_type}"
+        method = f"compression method {info.compress_type}"
         raise Refused("zip-method", "a stored or deflated file", method)
     if not selection.is_document(place):
         return b""
@@ -234,7 +234,8 @@ def gunzipped(data: bytes, most: int) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
             return _inflated(stream, len(data), most)
     except (OSError, EOFError, zlib.error) as error:
-        raise Refused("gzip-broken", "a gzip file", str(error)) from error
+        found = f"a damaged file ({error or type(error).__name__})"
+        raise Refused("gzip-broken", "a gzip file", found) from error
 
 
 def _inflated(stream: io.BufferedIOBase, packed: int, room: int) -> bytes:

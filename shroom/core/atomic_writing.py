@@ -21,7 +21,7 @@ Endings = tuple[str, ...]
 
 
 def write_atomically(path: Source, content: str | bytes) -> None:
-    """Write a file completely or not at all; pipes are written to directly, links followed."""
+    """Write a file completely or not at all; write to pipes directly, and follow links."""
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".shroom-{os.urandom(8).hex()}")

@@ -36,7 +36,7 @@ class Reference(str, Enum):
 
 @dataclass(frozen=True)
 class Task:
-    """The task whose output a hypothesis is.
+    """The task that the model was given, such as translation.
 
     SHROOM's tasks are ``Task.DM`` and so on, or ``TASKS["DM"]``. ``Task("DM")`` creates another
     task of that name, which detectors treat like the task ``like``.
@@ -46,12 +46,12 @@ class Task:
     name : str
         Name in the data; may be empty.
     reference : Reference
-        The side that carries the meaning if a datapoint does not say so.
+        The side that carries the meaning, unless the datapoint specifies one.
     is_translation : bool
         Whether ``src`` is in another language, so that only multilingual detectors use it.
     like : str
-        The task of SHROOM 2024 as which detectors fitted on these tasks treat it; by default TS,
-        for which they have no separate weights or threshold.
+        A task of SHROOM 2024. Detectors fitted on SHROOM 2024 treat this task in the same way. The
+        default is TS, for which they have no separate weights or threshold.
     """
 
     name: str
@@ -97,11 +97,11 @@ class Datapoint:
     task : Task
         The task that the model was given.
     ref : Reference or None
-        The side that carries the meaning, if the data say so.
+        The side that carries the meaning, if the data specify it.
     model : str
         The model's name; empty if it is not given (the model-agnostic track).
     id : int, str or None
-        The datapoint's id, in splits that have one.
+        The datapoint's id, in splits with ids.
     labels : tuple of Label
         The annotators' verdicts; empty in unlabelled splits.
     label : Label or None
@@ -113,8 +113,8 @@ class Datapoint:
         Start, end and share of annotators of each marked span; ``None`` if the data have no
         spans.
     other_tgts : tuple of str
-        Additional intended outputs. The hypothesis is compared with each, and the best support
-        counts.
+        Additional intended outputs. The hypothesis is compared with each of them, and the output
+        that supports it best counts.
     """
 
     hyp: str
@@ -144,12 +144,15 @@ class Datapoint:
 def pair(premise: str, hypothesis: str, p: float | None = None, model: str = "") -> Datapoint:
     """Return a datapoint with a premise and a hypothesis from outside SHROOM.
 
-    Its task is TS: detectors use the weights common to all tasks, and compare with ``src``.
+    Its task is TS. Detectors use the weights common to all tasks, and compare the hypothesis with
+    ``src``.
 
     Parameters
     ----------
-    premise, hypothesis : str
-        The text that may support the hypothesis, and the hypothesis.
+    premise : str
+        The text that may support the hypothesis.
+    hypothesis : str
+        The text to judge.
     p : float or None
         Degree of hallucination, in [0, 1]; the label is ``Hallucination`` if p > 0.5.
     model : str
@@ -184,7 +187,7 @@ def references(
 def premises(
     datapoint: Datapoint, *, multilingual: bool = False, rule: Rule = Rule.GIVEN
 ) -> tuple[str, ...]:
-    """Return the texts of :func:`references`; DM's source without the marks around the word."""
+    """Return the texts of :func:`references`; in DM, without the marks around the defined word."""
     sides = references(datapoint, multilingual=multilingual, rule=rule)
     of_sides = {Reference.SRC: (datapoint.src,), Reference.TGT: datapoint.tgts}
     texts = tuple(text for side in sides for text in of_sides[side])
@@ -193,7 +196,7 @@ def premises(
 
 
 def by_reference(datapoints: Sequence[Datapoint]) -> tuple[Sequence[Datapoint], list[int]]:
-    """Return a datapoint per ``tgt``, and the index of the first for each original datapoint."""
+    """Return one datapoint per ``tgt``, and the first index for each original datapoint."""
     if not any(point.other_tgts for point in datapoints):
         return datapoints, list(range(len(datapoints)))
     single: list[Datapoint] = []

@@ -6,7 +6,8 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
-from shroom.core.problems import Problems, show
+from shroom.core.printing import counted, show
+from shroom.core.problems import Problems
 
 #: The number of repeated keys that a message lists.
 _NAMED = 5
@@ -44,5 +45,6 @@ def again(item: Doubled) -> str:
 def named_doubled(item: Doubled) -> str:
     """Return the first few repeated keys of an object, as text."""
     keys = item.keys_doubled
-    more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
-    return f"{' and '.join(map(show, keys[:_NAMED]))}{more}"
+    rest = len(keys) - _NAMED
+    named = [*map(show, keys[:_NAMED]), *([counted(rest, "other key")] if rest > 0 else [])]
+    return " and ".join(filter(None, (", ".join(named[:-1]), named[-1])))

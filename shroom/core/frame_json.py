@@ -8,7 +8,7 @@ from typing import Any
 
 #: The name of such a document in messages.
 FRAME = (
-    'a data frame by columns or by index, as DataFrame.to_json() writes without orient="records"'
+    'a data frame by columns or by index, which DataFrame.to_json() writes without orient="records"'
 )
 _HEAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(?:\{|\[\s*[^\s{\]])')
 

@@ -142,7 +142,8 @@ class _Reader(Reading):
     def check_end(self, at: int) -> None:
         rest = self.past_blanks(at)
         if rest < len(self.data):
-            found = f"more text after the end at {self.place(rest)} (name JSON Lines .jsonl)"
+            found = f"more text after the JSON value at {self.place(rest)}"
+            found += " (if this is JSON Lines, name the file .jsonl)"
             self.stop("not-json", "JSON", found)
 
     def refuse_value(self, start: int) -> NoReturn:
@@ -180,11 +181,11 @@ class _Reader(Reading):
             return "brackets nested too deeply"
         reason = f"invalid JSON: {error.msg[:1].lower()}{error.msg[1:].removesuffix(' at')}"
         if error.msg == "Extra data":
-            reason = "more text after the end"
+            reason = "more text after the JSON value"
         is_cut = error.msg.startswith("Unterminated") or (
             error.pos > 0 and _BEGUN.fullmatch(error.doc, error.pos)
         )
-        note = " (the file ends inside an item or a list: it may be cut off)"
+        note = " (the file ends inside an item or a list, so it may be cut off)"
         place = self.place(start + _size(error.doc[: error.pos]))
         return f"{reason} at {place}{note if is_cut and may_be_cut else ''}"
 
@@ -193,7 +194,7 @@ class _Reader(Reading):
         first = _LINE.search(self.data)
         is_alone = first is not None and self.past_blanks(first.end()) == len(self.data)
         if first and first[0][:1] == b"[" and _begins_a_list(first[0], alone=is_alone):
-            self.stop("not-json", "JSON Lines", "one JSON list (name it .json)")
+            self.stop("not-json", "JSON Lines", "one JSON list (name the file .json)")
         if first and first[0][:1] == b"{" and is_alone:
             self.refuse_frame(first.start(), "one item per line")
         for match in _LINE.finditer(self.data):

@@ -42,7 +42,7 @@ def in_data_folder(name: str) -> Path | None:
 
 
 def cache_folder(name: str = "") -> Path:
-    """Return the cache folder, ``SHROOM_CACHE`` or that of the system, or a folder in it."""
+    """Return a folder in the cache, which is ``SHROOM_CACHE`` or in the system's cache folder."""
     named = os.environ.get(CACHE)
     return (Path(named).expanduser() if named else _system_cache()) / name
 
@@ -72,7 +72,7 @@ def shown_path(path: Source) -> str:
 
 
 def is_inside(path: Source, place: Source) -> bool:
-    """Return whether a path is an existing place or inside it, also through links or other case."""
+    """Return whether a path is an existing ``place`` or inside it, also through links."""
     real = Path(os.path.realpath(path))
     return Path(place).exists() and any(
         above.exists() and above.samefile(place) for above in (real, *real.parents)

@@ -40,8 +40,13 @@ def show(value: object, width: int = 60) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a count and its noun, in the singular or the plural."""
-    plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
+    """Return a count and its noun, in the singular or the plural.
+
+    >>> counted(1, "item"), counted(2, "entry"), counted(0, "key")
+    ('1 item', '2 entries', '0 keys')
+    """
+    takes_ies = thing.endswith("y") and thing[-2:-1] not in "aeiou"
+    plural = f"{thing[:-1]}ies" if takes_ies else f"{thing}s"
     return f"{count} {thing if count == 1 else plural}"
 
 

@@ -34,7 +34,7 @@ _ERRORS = {
     "no-file": "add the files, or use the folder or zip that contains them",
     "file-name": "rename the file after its split and track",
     "file-twice": "keep only one file per track",
-    "no-gold": "use gold that has this split and track",
+    "no-gold": "use gold that contains this split and track",
     "not-utf8": "save the file as UTF-8",
     "not-json": "write the file with a JSON library, such as json.dump",
     "not-csv": "write the file with a CSV library, such as csv.writer, with the header first",
@@ -54,7 +54,7 @@ _ERRORS = {
     "span-value": "write each span in the expected form, with offsets in characters of the text",
     "p-number": "write p as a JSON number",
     "p-finite": "use a number between 0 and 1",
-    "p-range": "scale p to [0, 1]; if only rounding exceeds this range, clip p",
+    "p-range": "scale p to [0, 1]; if p exceeds this range only by rounding, clip p",
     "id-missing": "copy the id of each datapoint from the data file",
     "id-integer": "copy the id exactly as it is in the data file",
     "id-value": "copy the id exactly as it is in the data file",
@@ -70,13 +70,13 @@ _ERRORS = {
     "gold-unlabelled": (
         "use a file with labels; in SHROOM's format, these are label and p(Hallucination)"
     ),
-    "official": "see the organisers' rules of 2024",
+    "official": "follow the format of the organisers' 2024 programs, or remove --official",
     "splits-mixed": "use gold of only one split, or submit only one split",
 }
 _WARNINGS = {
     "file-ignored": "remove the file, or pass it directly",
     "run-record": "remove the record, or run shroom predict again",
-    "encoding": "save the file as UTF-8; any other encoding is a guess",
+    "encoding": "save the file as UTF-8; the kit can only guess any other encoding",
     "column-name": (
         "rename the columns, or specify your own with --columns of check and score (in Python: "
         "columns=)"
@@ -92,7 +92,7 @@ _WARNINGS = {
     "span-odd": "correct the spans in the source; this field is ignored",
     "id-string": "write the id as a number, without quotes",
     "value-finite": "use an empty string, or omit the key",
-    "label-p": "check the threshold, and that p is the probability of Hallucination",
+    "label-p": "check the threshold, and check that p is the probability of Hallucination",
     "label-constant": "check the threshold",
     "p-constant": "give each item its own p; a constant has no rank correlation",
     "label-inverted": "swap the two labels",
@@ -132,15 +132,15 @@ _WARNINGS = {
     "judgement-missing": "add the judgement; the row is still used",
     "rank-unknown": "rank the generations of this row; the row is still used",
     "query-odd": "check the query; it is still used",
-    "vote-odd": "write the text that the annotator marked, or the word for nothing",
+    "vote-odd": 'write the text that the annotator marked, or "|" if nothing is marked',
     "row-doubled": "keep only one of the rows; both are used",
     "swapped": "if you swapped the files, put the submission first and the gold last",
     "label-votes": "check which value is right; the gold's label is used for scoring",
     "p-votes": "check which value is right; the gold's p is used for scoring",
     "gold-skipped": "to score this file as well, provide labelled gold for it; "
     "if the file is unlabelled test data, ignore this warning",
-    "rho-undefined": "see p-constant; the platforms show rho as 0",
-    "track-missing": "submit both tracks to be ranked on both",
+    "rho-undefined": "use different values of p; if p is constant in the gold, ignore this warning",
+    "track-missing": "submit predictions for this track too if you want to be ranked on it",
 }
 #: All codes, in the order of the documentation.
 CODES: dict[str, Code] = {

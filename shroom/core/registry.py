@@ -73,7 +73,7 @@ class Registry(MutableMapping[str, Entry]):
         return _imported(self[name].where) if name in self._own else self._plug_in(name)
 
     def make(self, name: str, /, **settings: Any) -> Any:
-        """Return an instance of the class of a name, with settings, which are checked."""
+        """Return an instance of the named class, with checked settings."""
         target = self.load(name)
         if not callable(target):
             raise ShroomError(
@@ -208,7 +208,7 @@ def _hint(target: str, error: BaseException) -> str:
     """Return advice if a module or an attribute does not exist."""
     module, _, attribute = target.partition(":")
     if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
-        return f"; it is not installed, and not in {os.getcwd()}"  # noqa: PTH109 - may be deleted
+        return f"; it is neither installed nor in {os.getcwd()}"  # noqa: PTH109 - may be deleted
     if isinstance(error, AttributeError) and module in sys.modules:
         return f";{nearest(attribute, vars(sys.modules[module]))}".rstrip(";")
     return f"; python -c 'import {module}' shows where it fails"

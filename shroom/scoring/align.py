@@ -91,7 +91,7 @@ def check_pair(track: Pair) -> Found:
     if gold is not None:
         yield from check_doubled(gold)
         if predictions.n != gold.n and not predictions.has_broken_lines:
-            expected = f"{gold.n} items, as in {gold.file}"
+            expected = f"{counted(gold.n, 'item')}, as in {gold.file}"
             yield predictions.problem("count", expected, f"{predictions.n}")
         yield from _check_roles(predictions, gold)
         if gold.ids is None:
@@ -103,7 +103,7 @@ def check_pair(track: Pair) -> Found:
 
 
 def _check_ids(predictions: Rows, gold: Rows) -> Found:
-    n, expected = gold.n, f"all {gold.n} ids in {gold.file}"
+    n, expected = gold.n, f"all {counted(gold.n, 'id')} in {gold.file}"
     rows = np.arange(n) if predictions.ids is None else _rows_by_id(predictions, gold.ids)
     moved = np.flatnonzero(rows != np.arange(n))
     if predictions.ids is None or (not len(moved) and predictions.n == n):
@@ -116,7 +116,7 @@ def _check_ids(predictions: Rows, gold: Rows) -> Found:
     yield unknown_ids(predictions, np.isin(predictions.ids, gold.ids), gold.file)
     if len(moved) and not len(missing) and predictions.n == n and gold.ids.dtype.kind == "i":
         row, expected = int(moved[0]), f"the order of {gold.file} (rows are aligned by id anyway)"
-        found = f"id {predictions.id_at(row)} in the place of id {gold.ids[row]}"
+        found = f"id {predictions.id_at(row)} in place of id {gold.ids[row]}"
         yield predictions.problem("order", expected, found, row)
 
 
@@ -179,7 +179,7 @@ def _has_others(own: Sequence[str | None], target: Sequence[str | None]) -> bool
 
 
 def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[int]:
-    """Return the ``rows`` whose texts are all those of another row of the gold."""
+    """Return the ``rows`` with exactly the texts of another row of the gold."""
     known: dict[tuple[int, ...], set[Any]] = {}
     moved = []
     for row in rows:
@@ -194,7 +194,7 @@ def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[i
 def restored_order(
     predictions: Rows, gold: Rows, rows: Sequence[Any]
 ) -> tuple[list[int], str, str]:
-    """Return the current row for each place, the source of the order, and why it is unknown."""
+    """Return the current row for each place, the source of the order, or why it is unknown."""
     # Rows with the same texts can be sorted only if they are identical.
     own, target, source = _keys(predictions, gold)
     if own == target:
@@ -204,7 +204,7 @@ def restored_order(
         places.setdefault(key, []).append(place)
     other = sum(len(it) for key, it in places.items() if wanted[key] != len(it))
     if other:
-        return [], source, f"the texts do not show the place of {counted(other, 'row')}"
+        return [], source, f"the texts do not show the position of {counted(other, 'row')}"
     if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
         return [], source, "rows with the same texts cannot be told apart"
     return [places[key].pop(0) for key in target], source, ""

@@ -50,10 +50,10 @@ _COLUMNS = {
 _ENDS = ("krippendorff_alpha", "human_accuracy", "human_rho", "binary_p_ceiling")
 _LEGEND = (
     (
-        "human accuracy and rho: each annotator compared with the others (a tie counts 1/2), "
-        "then the mean"
+        "human accuracy and rho: the mean over annotators, each compared with the others (a tie "
+        "counts 1/2)"
     ),
-    "against label: one annotator against the majority of all, their own vote included",
+    "against label: one annotator against the majority of all annotators, including their own vote",
     "label as p: rho of the gold label used as p, a reference for systems whose p is 0 or 1",
 )
 
@@ -85,7 +85,7 @@ class Figures(Plain):
 
     @property
     def agreement(self) -> dict[str, Estimate]:
-        """The other figures."""
+        """The figures of all annotators together."""
         return {name: self.estimates[name] for name in _OF_ALL}
 
 
@@ -135,10 +135,10 @@ class Agreement(Result):
 
     @property
     def verdict(self) -> str:
-        """Whether the annotators agree by more than chance, and what one of them would score."""
+        """Whether the annotators agree beyond chance, and what one of them would score."""
         several = len(self.results) > 1
         return " ".join(
-            f"On {gold.title}: {self._agreement(gold.whole)}." if several else f"{said}."
+            f"On {gold.title}, {said[0].lower()}{said[1:]}." if several else f"{said}."
             for gold in self.results
             for said in (self._agreement(gold.whole),)
         )
@@ -150,15 +150,15 @@ class Agreement(Result):
             for name in ("accuracy", "rho")
             if (value := whole[f"{_HUMAN}{name}"].value) is not None
         ]
-        scores = f"; one annotator scores {in_words(person)} against the others" if person else ""
+        scores = f". One annotator scores {in_words(person)} against the others" if person else ""
         if alpha.value is None:
             why = whole.undefined["krippendorff_alpha"]
-            return f"Whether the annotators agree by more than chance is undefined: {why}{scores}"
+            return f"Agreement beyond chance is undefined: {why}{scores}"
         which = "The agreement of the annotators is"
         if ci is not None:
-            which = "The annotators agree by more than chance:"
+            which = "The annotators agree more than expected by chance:"
             if ci[0] <= 0:
-                which = "There is no evidence that the annotators agree by more than chance:"
+                which = "There is no evidence of agreement beyond chance:"
         shown = ", ".join(filter(None, (within(ci, self.intervals), "0 is chance, 1 is perfect")))
         return f"{which} alpha {figure(alpha.value)} ({shown}){scores}"
 
@@ -226,8 +226,8 @@ def agreement(
     gold : path or "-", rows or data frame
         A file, a folder, a zip, a pipe or rows; see :func:`shroom.scoring.votes.read_votes`.
     intervals : Intervals, optional
-        Settings of the intervals. Shares have Wilson's interval, the other figures a percentile
-        interval whatever the ``method``.
+        Settings of the intervals. Shares have Wilson intervals. All other figures have percentile
+        intervals, whatever the ``method``.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
@@ -300,8 +300,8 @@ def _reasons(votes: Votes) -> dict[str, str]:
     same = "all votes are the same, so no disagreement is expected by chance"
     alone = "no item has two votes"
     chance = alone if most < 2 else same
-    uneven = f"items have from {least} to {most} votes, but kappa needs the same number for each"
-    constant = "each annotator, or the others, voted the same on all items"
+    uneven = f"items have {least} to {most} votes, but kappa requires equally many votes per item"
+    constant = "for each annotator, their own votes or the votes of the others are constant"
     return {
         **dict.fromkeys(_FIGURES, alone),
         "krippendorff_alpha": chance,

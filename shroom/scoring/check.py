@@ -48,32 +48,32 @@ def check(
     Parameters
     ----------
     submission : path or "-", rows or data frame
-        A file, a folder, a zip or a pipe; or rows, see :func:`shroom.scoring.in_memory.as_source`.
+        A file, a folder, a zip, a pipe or rows; see :func:`shroom.scoring.in_memory.as_source`.
     gold : path, rows or data frame, optional
         The labelled data, as a file, a folder, a zip or rows.
     data : path, rows or data frame, optional
-        The data without labels, instead of ``gold``, to check ids, count and order.
+        Unlabelled data instead of ``gold``, to check ids, the number of items and their order.
     splits : tuple of str
         The splits to check; by default all splits of the submission.
     by : tuple of str
-        The keys to slice the gold by, in :func:`shroom.scoring.scores.score_checked`.
+        The keys by which :func:`shroom.scoring.scores.score_checked` will slice the scores.
     texts : bool
-        Whether to read the gold's texts as well, which takes time.
+        Whether to read the gold's texts as well, which takes longer.
     limit : int or None
         The number of problems of each code to store; ``None`` stores all.
     edition : Edition, str or path, optional
-        The shared task: an edition, the name of one of the kit's, or a file. By default an
-        ``edition.toml`` next to the gold, otherwise ``semeval2024``.
+        The shared task: an edition, the name of an edition of the kit, or a file. By default, the
+        ``edition.toml`` next to the gold is used if it exists; otherwise, ``semeval2024``.
     columns : dict of str to str, optional
-        Your column (in JSON and rows: your key) for each of the kit's keys, such as
-        ``{"p": "score", "label": "verdict"}``. Problems name your columns.
+        Your column for each of the kit's keys, such as ``{"p": "score", "label": "verdict"}``. For
+        JSON and rows, your key. Problems name your columns.
     labels : sequence of str, optional
         Your words for Hallucination and Not Hallucination, such as ``("refuted", "supported")``.
 
     Returns
     -------
     Checked
-        Problems are in ``problems``; they are not raised.
+        The attribute ``problems`` contains all problems; none is raised.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def check_documents(
     edition: Edition,
     names: Names = NO_NAMES,
 ) -> Checked:
-    """Return what :func:`check` returns, for documents, without run records and votes."""
+    """Check documents like :func:`check`, but without run records and votes."""
     source, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
     chosen = well_named(documents, problems, edition, splits, by_id=source is not None)
     listed = None

@@ -201,7 +201,7 @@ def against_votes(gold: Rows) -> dict[str, NDArray[np.intp]]:
 
 
 def check_votes(gold: Rows) -> Iterator[Problem]:
-    """Yield a problem each for labels and for p that disagree with the annotators' labels."""
+    """Yield one problem for labels and one for p if they disagree with the annotators' labels."""
     # An even split allows both labels, and p may be rounded.
     expected = {
         "label-votes": ("label", 'the majority of "labels"'),
@@ -218,4 +218,5 @@ def check_has_ids(table: Rows, kind: str = "integer") -> Iterator[Problem]:
     """Yield a problem if no row has an id."""
     if table.ids is None and not table.has_odd_ids:
         expected = f"{'an integer' if kind == 'integer' else 'an id'} in every item"
-        yield table.problem("id-missing", expected, f"no id in {table.n} items", key="id")
+        found = f"no id in {counted(table.n, 'item')}"
+        yield table.problem("id-missing", expected, found, key="id")

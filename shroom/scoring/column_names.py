@@ -1,4 +1,4 @@
-"""Other names of columns, JSON keys and labels: the user's, and those of an edition."""
+"""Names of columns, JSON keys and labels that users and editions choose."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.json_reading import BROKEN, Reading, value_in
+from shroom.core.printing import counted
 from shroom.core.problems import Problems, show
 from shroom.scoring.column_names import NO_KEYS
 from shroom.scoring.rows import KEYS, P, key_meant
@@ -110,7 +111,7 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
             line = reader.line_num + first
     except csv.Error as error:
         is_open = str(error) == "unexpected end of data"
-        reason = "a quotation mark without an end" if is_open else str(error)
+        reason = "an unclosed quotation mark" if is_open else str(error)
         raise csv.Error(f"{reason}, in the record that begins at line {line}") from error
 
 
@@ -166,9 +167,10 @@ class _Reader(Reading):
             if len(cells) > len(columns) and not any(cells[len(columns) :]):
                 del cells[len(columns) :]  # a spreadsheet's empty ones
             if len(cells) != len(columns):
-                expected = f"{len(columns)} cells, as in the header"
-                cut_off = " (the file ends here: it may be cut off)" if line == ends_within else ""
-                found = f"{len(cells)}{cut_off}"
+                expected = f"{counted(len(columns), 'cell')}, as in the header"
+                found = f"{len(cells)}"
+                if line == ends_within:
+                    found += " (the file ends here, so it may be cut off)"
                 self.problems.add("not-csv", self.file, expected, found, index=index)
                 yield BROKEN
                 continue
@@ -190,8 +192,9 @@ class _Reader(Reading):
         named = self.named
         lacking = [name for name in named if name not in header]
         if lacking:
-            expected = f"your columns {', '.join(map(show, lacking))}"
-            found = f"{show(header)} (read under these names)"
+            columns = "column" if len(lacking) == 1 else "columns"
+            expected = f"your {columns} {', '.join(map(show, lacking))}"
+            found = f"{show(header)} (these names are used instead)"
             self.problems.add("column-name", self.file, expected, found)
         named_keys = {key for name, key in named.items() if name in header}
         meant = [key_meant(name, self.own) for name in header]
@@ -211,9 +214,8 @@ class _Reader(Reading):
             self.stop("not-csv", expected, show(header))
         read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
         if read:
-            expected = f"the columns {', '.join(show(key) for key, _ in read)}"
-            found = f"{', '.join(show(name) for _, name in read)} (read as these columns)"
-            self.problems.add("column-name", self.file, expected, found)
+            found = ", ".join(f"{show(name)} (read as {show(key)})" for key, name in read)
+            self.problems.add("column-name", self.file, "the kit's column names", found)
         return keys
 
 

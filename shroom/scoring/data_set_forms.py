@@ -91,12 +91,11 @@ def _another(row: Mapping[str, Any]) -> str | None:
         usual = f"'shroom datasets convert {name}' converts it"
         command = _COMMANDS.get(name, usual)
         if name in _PREDICTIONS:
-            command = f"'shroom score' accepts it as gold, and {command}"
+            command = f"'shroom score' accepts it as gold; {command}"
         return f"the format of {name} ({command})"
     for name, (key, lists) in _PREDICTIONS.items():
         if key in row and any(_is_predictions(row.get(other)) for other in lists):
-            gold = f"with gold of {name}"
-            return f"predictions for {name} (use them {gold}: 'shroom check --gold')"
+            return f"predictions for {name} (add its gold: 'shroom check --gold')"
     return None
 
 

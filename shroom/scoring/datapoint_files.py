@@ -50,17 +50,17 @@ def read(
     Parameters
     ----------
     source : path or "-", rows or data frame
-        A file (``.json``, ``.jsonl``, ``.csv`` or ``.tsv``, each of them also gzipped), a folder,
-        a zip or a pipe; or rows, see :func:`shroom.scoring.in_memory.as_source`.
+        A file (``.json``, ``.jsonl``, ``.csv`` or ``.tsv``, also gzipped), a folder, a zip, a pipe
+        or rows; see :func:`shroom.scoring.in_memory.as_source`.
     problems : Problems, optional
-        Collects the warnings, such as for ``NaN`` instead of a text.
+        Collects warnings, for example about ``NaN`` instead of a text.
     edition : Edition, str or path, optional
-        The shared task whose format the data have; see :func:`shroom.scoring.check.check`.
+        The shared task that defines the format; see :func:`shroom.scoring.check.check`.
 
     Raises
     ------
     InvalidInput
-        With every problem, if there are errors.
+        If there are errors; it contains all problems.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _fields(edition: Edition) -> Fields:
 
 
 def _datapoint(values: dict[str, Any], reader: Reader) -> Datapoint:
-    """Return a datapoint; if texts are marked, its label and p are by the spans."""
+    """Return a datapoint; if texts are marked, its label and p are computed from the spans."""
     soft, hard, marked = values.get(SOFT), values.get(HARD), None
     label, p, labels = values["label"], values[P], values[LABELS]
     if reader.edition.annotation.kind == "labelled-spans":
@@ -173,7 +173,7 @@ def _text(value: Any, form: str = "a text") -> Read:
 
 
 def _tgts(value: Any) -> Read:
-    """Return the targets that are not blank; an empty one if there is none."""
+    """Return the targets that are not blank, or one empty target."""
     if not isinstance(value, (list, tuple)):
         text, faults = _text(value, "a text or a list of texts")
         return (text,), faults

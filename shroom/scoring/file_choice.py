@@ -40,7 +40,7 @@ def well_named(
         elif name.key in first:
             other = first[name.key]
             expected = f"only one file for the {name.track or name.split} track"
-            problems.add("file-twice", document.file, expected, f"a second file besides {other}")
+            problems.add("file-twice", document.file, expected, f"this file and {other}")
         else:
             first[name.key] = document.file
             chosen.append(document)
@@ -62,9 +62,7 @@ def latest(
         version, before = best.get(name.key, (0, document))
         if name.version == version:
             expected = f"only one file {document.base}"
-            problems.add(
-                "file-twice", document.file, expected, f"a second file besides {before.file}"
-            )
+            problems.add("file-twice", document.file, expected, f"this file and {before.file}")
         elif name.version > version:
             best[name.key] = name.version, document
     return {key: document for key, (_, document) in best.items()}
@@ -88,7 +86,7 @@ def gold_named(
     if name is None:
         if golds:
             like = edition.expected_name(edition.submitted)
-            instead = ", or a data file instead of a folder" if is_single else ""
+            instead = " (or a data file instead of a folder)" if is_single else ""
             expected = f"a name like {like}{instead}, so that the matching data can be found"
             problems.add("file-name", document.file, expected, show(document.base))
         return None

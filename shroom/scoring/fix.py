@@ -16,6 +16,7 @@ from typing import Any
 from shroom.core import frame_json
 from shroom.core.atomic_writing import check_targets, names_a_file, write_files
 from shroom.core.paths import Source, is_inside
+from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, ShroomError, Stopped
 from shroom.scoring.align import restored_order
 from shroom.scoring.check import check_documents
@@ -152,7 +153,8 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
         if document_problems.codes == {"not-a-list"}:
             rows = frame_json.rows_of(content.decode("utf-8-sig"), edition.item.id_key)
             if rows is not None:
-                log.add("not-a-list", document.file, f"{len(rows)} rows of {frame_json.FRAME}")
+                text = f"read {counted(len(rows), 'row')} of {frame_json.FRAME}"
+                log.add("not-a-list", document.file, text)
                 items, document_problems = list(document.names.renamed(rows)), Problems()
     if len(items) > MAX_ITEMS:
         problems.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")

@@ -48,7 +48,7 @@ def check_golds_differ(tracks: Iterable[Pair]) -> Iterator[Problem]:
         other = first.setdefault(track.gold.file, predictions.file)
         if other != predictions.file:
             expected = f"only one file for {track.gold.file}"
-            yield predictions.problem("file-twice", expected, f"a second file besides {other}")
+            yield predictions.problem("file-twice", expected, f"this file and {other}")
 
 
 def _names(table: Rows | None) -> list[str]:

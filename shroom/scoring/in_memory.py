@@ -61,7 +61,7 @@ def are_several(data: object) -> TypeGuard[Sequence[Any]]:
 
 
 def as_source(data: Data, name: str, p: str = P) -> Source:
-    """Return a path unchanged, and rows, a frame, or several by file name as rows in memory.
+    """Return a path unchanged; store rows, a frame, or several of them by file name, in memory.
 
     Missing values of a frame are omitted, except in the column ``p``, where they are errors.
     """
@@ -87,9 +87,11 @@ def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
         return [as_source(data, str(name)) for name, data in submissions.items()]
     if isinstance(submissions, (str, os.PathLike)) or not isinstance(submissions, Iterable):
         kind = type(submissions).__name__
-        raise ShroomError(f"expected several submissions, as a list or by name; got one ({kind})")
+        raise ShroomError(f"expected a list or a dict of submissions, got one submission ({kind})")
     if is_frame(submissions):
-        raise ShroomError("expected several submissions; put the data frame in a list or a dict")
+        raise ShroomError(
+            "expected a list or a dict of submissions, got one data frame; put it in a list"
+        )
     return [as_source(data, f"{what} {n}") for n, data in enumerate(submissions, 1)]
 
 

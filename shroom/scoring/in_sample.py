@@ -1,4 +1,4 @@
-"""In-sample items: those that the detector was fitted on, by the record of its run."""
+"""In-sample items: items that the detector was fitted on, by the record of its run."""
 
 # ``shroom predict`` writes the record, ``run.json``, next to the files of a submission.
 
@@ -45,9 +45,9 @@ def refuse(tracks: Iterable[Pair], what: str, way_out: str = "") -> None:
     for track in tracks:
         if track.in_sample:
             raise ShroomError(
-                f"{track.predictions.file}: its detector was fitted on {track.in_sample} of these "
-                f"{track.predictions.n} items, so {what} fitted on them would overestimate its "
-                f"performance on other items; use out-of-fold predictions or another split{way_out}"
+                f"{track.predictions.file}: the detector was fitted on {track.in_sample} of these "
+                f"{track.predictions.n} items, so {what} fitted on them would overestimate the "
+                f"detector; use out-of-fold predictions or another split{way_out}"
             )
 
 

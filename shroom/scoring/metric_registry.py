@@ -66,7 +66,7 @@ def others() -> dict[str, Metric]:
 
 
 def describe(name: str) -> Metric:
-    """Return any metric by its name in lists: of labels, aspects, spans or annotators."""
+    """Return any metric (of labels, aspects, spans or annotators) by its name in lists."""
     if name in METRICS:
         found = metric(name)
         return found if found.function else replace(found, function=METRICS[name].where)

@@ -119,7 +119,7 @@ def without_labels(problems: Problems, unlabelled: Problems) -> Problems:
 def _without_values(problem: Problem, gold: Path) -> Problem:
     if problem.file != str(gold) and not problem.file.startswith(f"{gold}{os.sep}"):
         return problem
-    description = "something else, which is not shown here (please tell the organisers)"
+    description = "invalid gold (the details are hidden; please tell the organisers)"
     return replace(problem, expected="valid gold", found=description, id=None, key=None)
 
 
@@ -179,7 +179,7 @@ def missing_tracks(score: Score, gold: Source) -> list[Problem]:
     there = {name.track for it in listed if (name := edition.guess(it.base)) is not None}
     columns = edition.platform_columns(tuple(m.name for m in ranking_metrics(edition)))
     counts = {
-        track: ", ".join(
+        track: " and ".join(
             dict.fromkeys(f"{values[column.key]:g}" for column in columns if column.track == track)
         )
         for track in edition.track_names
@@ -189,7 +189,7 @@ def missing_tracks(score: Score, gold: Source) -> list[Problem]:
             "track-missing",
             "the submission",
             f"the {track} track",
-            f"no predictions, which count as {counts[track] or 'missing'}",
+            f"no predictions, which are scored as {counts[track] or 'missing'}",
         )
         for track in edition.track_names
         if track in (there or edition.track_names) and track not in present

@@ -89,7 +89,7 @@ def _rows(data: bytes, row_type: type[Struct], *, lines: bool) -> list[Any]:
 
 
 def _quotation_marks(data: bytes) -> int | None:
-    """Return their number; ``None`` if a string may be very long or has escapes."""
+    """Return the number of quotes; ``None`` if a string may be very long or has escapes."""
     # msgspec puts the whole of a string that it refuses into its message.
     count = 0
     for start in range(0, len(data), _BLOCK):

@@ -70,7 +70,7 @@ def doubt(key: str, ci: object) -> dict[str, str]:
 
 
 def _attributes(thing: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return attributes by name, by default the fields; of ``**name``, its values."""
+    """Return attributes by name, by default the fields; ``**name`` stands for its values."""
     values: dict[str, Any] = {}
     for name in names or [field.name for field in fields(thing)]:
         if name.startswith("**"):
@@ -98,9 +98,9 @@ class Scored(Plain):
 
 
 class Result(Plain, ABC):
-    """A result: it writes its tables, and names what JSON has; all other forms follow."""
+    """A result defines its tables and the keys of its JSON; all other forms follow from these."""
 
-    #: The function that returns its figures: it is on a floor above, so it is named.
+    #: The import path of the function that returns its figures; it is in a higher layer.
     panels_by: ClassVar[str] = ""
     #: After how many tables its page has the figures, which need Matplotlib; ``None``: without.
     figures_after: ClassVar[int | None] = None
@@ -119,7 +119,7 @@ class Result(Plain, ABC):
 
     @property
     def verdict(self) -> str:
-        """One sentence with the answer, which every form begins with; empty if there is none."""
+        """One sentence with the answer, at the beginning of every form; may be empty."""
         return ""
 
     def with_verdict(self, tables: Sequence[Table]) -> list[Table]:
@@ -159,12 +159,12 @@ class Result(Plain, ABC):
         Parameters
         ----------
         backend : str
-            ``pandas``, ``polars`` or ``pyarrow``, which must be installed, as must narwhals.
+            ``pandas``, ``polars`` or ``pyarrow``. This library and narwhals must be installed.
 
         Raises
         ------
         ShroomError
-            If one of them is missing.
+            If a library is missing.
 
         Examples
         --------
@@ -182,11 +182,11 @@ class Result(Plain, ABC):
             return narwhals.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
         except ImportError as error:
             raise ShroomError(
-                f"a data frame needs narwhals and {backend}: pip install narwhals {backend}"
+                f"a data frame requires narwhals and {backend}: pip install narwhals {backend}"
             ) from error
         except ValueError as error:
             raise ShroomError(
-                f"no data frame of '{backend}'; use pandas, polars or pyarrow"
+                f"unknown data frame library '{backend}'; use pandas, polars or pyarrow"
             ) from error
 
     def panels(self) -> dict[str, list[Any]]:
@@ -200,11 +200,13 @@ class Result(Plain, ABC):
         Parameters
         ----------
         kind : str
-            Kind of figure; by default the first that the result has, such as ``scores``.
-        track, metric : str
-            Track (of a matrix: data set) and metric to draw; by default the first.
+            Kind of figure, such as ``scores``; by default, the first kind of the result.
+        track : str
+            Track to draw (in a matrix, the data set); by default, the first.
+        metric : str
+            Metric to draw; by default, the first.
         ax : Axes, optional
-            Axes to draw on; by default those of a new figure.
+            Axes to draw on; by default, the axes of a new figure.
 
         Returns
         -------
@@ -213,8 +215,8 @@ class Result(Plain, ABC):
         Raises
         ------
         ShroomError
-            If there is no such figure, with the names of those that there are; or if matplotlib is
-            not installed.
+            If the result has no such figure, or if matplotlib is not installed. The message lists
+            the figures of the result.
 
         Examples
         --------
@@ -226,10 +228,11 @@ class Result(Plain, ABC):
         return _report_room().draw(self, kind, track, metric, ax)
 
     def numbers(self) -> dict[str, float]:
-        """Return the figures that are defined, each under one name, for a tracker of experiments.
+        """Return all defined figures by name, for an experiment tracker.
 
-        A name has the words of its row and the figure's own, with an underscore for what MLflow
-        does not allow: ``mlflow.log_metrics(score.numbers())``, ``run.log(score.numbers())``.
+        A name consists of the words of the row and the name of the figure. Characters that MLflow
+        does not allow become underscores. Use ``mlflow.log_metrics(score.numbers())`` or
+        ``run.log(score.numbers())``.
 
         Examples
         --------
@@ -256,7 +259,7 @@ class Result(Plain, ABC):
 
 
 def _report_room() -> Any:
-    """Return the module that draws and makes pages: it is on a floor above."""
+    """Return the module for plots and pages, which is in a higher layer."""
     return importlib.import_module("shroom.report.results")
 
 

@@ -40,8 +40,8 @@ class TrackScore(Plain):
     Attributes
     ----------
     track, split : str
-        Names from the edition, such as ``model-agnostic`` and ``val``; the track is empty if
-        there is only one, and the split if it is unknown.
+        Names from the edition, such as ``model-agnostic`` and ``val``. The track is empty if
+        there is only one, and the split is empty if it is unknown.
     n : int
         The number of items.
     scores : dict of float or None
@@ -110,7 +110,7 @@ class TrackScore(Plain):
 
     @property
     def parts(self) -> dict[str, tuple[int, dict[str, Estimate]]]:
-        """The number of items and the scores: of all items under an empty name, and of slices."""
+        """The number of items and the scores, of all items (with an empty name) and of slices."""
         parts: dict[str, tuple[int, dict[str, Estimate]]] = {
             "": (self.n, score_cells(self.scores, self.intervals, self.in_sample))
         }
@@ -247,8 +247,9 @@ class Score(Result):
 
     def _intervals_line(self) -> str:
         if all(result.n < FEWEST for result in self.results):
-            return "no intervals, because there are fewer than ten items"
-        above = f"; with more than {MAX_ITEMS} items, normal (infinitesimal jackknife)"
+            where = " in each track" if len(self.results) > 1 else ""
+            return f"no intervals, because there are fewer than ten items{where}"
+        above = f"; normal (infinitesimal jackknife) for more than {MAX_ITEMS} items"
         is_normal = any(result.n > MAX_ITEMS for result in self.results)
         return how_made(self.intervals) + above * is_normal
 

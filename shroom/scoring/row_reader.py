@@ -233,7 +233,7 @@ class Reader:
             yield key, value
         is_asked = group.either and self.is_prediction
         if row is not None and is_asked and all(row.get(key) is None for key in group.keys):
-            expected = f"{' or '.join(group.keys)}, or both"
+            expected = f"{', '.join(group.keys)} or both"
             self.report(Fault("key-missing", expected, row, form=self._keys_of))
 
     def _report_missing(self, key: str, row: dict[str, Any]) -> None:
@@ -313,5 +313,5 @@ class Reader:
                 expected = "an id, because other items have one"
                 yield Problem("id-missing", self.file, expected, "no id", index, key=key)
         elif n and not self.is_prediction and self.item.id == "string":
-            found = f"no id in {n} items"
+            found = f"no id in {counted(n, 'item')}"
             yield Problem("id-missing", self.file, "an id in every row", found, key=key)

@@ -49,11 +49,11 @@ def score(
     Parameters
     ----------
     submission, gold : path, rows or data frame
-        Each a file, a folder or a zip, rows or a frame; one of them may be ``"-"`` for a pipe.
+        A file, a folder, a zip, rows or a data frame. One of the two may be ``"-"`` for a pipe.
     by : str or sequence of str
-        Keys of the gold to slice by; ``agreement`` is that of the annotators.
+        Keys of the gold to slice by; ``agreement`` slices by the annotators' agreement.
     metrics : str or sequence of Metric or str
-        Metrics in addition to those of the edition.
+        Metrics in addition to the metrics of the edition.
     intervals : Intervals
         Settings of the intervals.
     splits : tuple of str

@@ -1,4 +1,4 @@
-"""Files with the rows of all tracks, in which each row has its track."""
+"""Files with the rows of all tracks, in which each row names its track."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def unit_of(gold: Rows, edition: Edition) -> NDArray[np.intp] | None:
 def add_keys(
     gold: Rows, document: Document, by: Sequence[str], others: Sequence[Document], edition: Edition
 ) -> None:
-    """Add groups by other keys and units to gold, from its rows or those of its data file."""
+    """Add groups by other keys and by units to gold, from its rows or its data file."""
     key = edition.item.unit
     add_groups(gold, document.items(Problems(None)) or [], [*by, *([key] if key else [])])
     if not key or key in gold.groups:

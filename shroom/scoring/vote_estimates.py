@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def estimated(
     figures: Mapping[str, Metric], votes: Votes, intervals: Intervals
 ) -> dict[str, Estimate]:
-    """Return figures of votes with intervals, for which items are resampled, not votes."""
+    """Return figures of votes with intervals; items are resampled, not votes."""
     settings, count = replace(intervals, method="percentile"), resamples(votes, intervals)
     drawn = bootstrap_votes(figures, votes, count, intervals.seed)
     estimates = {}

@@ -61,9 +61,7 @@ def read_votes(
             files.append(voted)
             n, left_out = voted.gold.n, voted.gold.n - len(voted.judged)
             if left_out:
-                warnings.append(
-                    f"{document.file}: {left_out} of {n} items have no labels and are ignored"
-                )
+                warnings.append(f"{document.file}: {left_out} of {n} items ignored (no labels)")
             problems.extend(check_votes(voted.gold))
         else:
             why = "it cannot be read as gold" if document_problems.errors else "no item has labels"
@@ -72,7 +70,7 @@ def read_votes(
         raise InvalidInput(problems)
     if not files:
         raise ShroomError(
-            f"{printable(str(source))}: no item has the annotators' votes (a list as "
+            f"{printable(str(source))}: no item has the annotators' votes (a list in the key "
             '"labels"), so agreement cannot be measured; use a labelled split, such as val'
         )
     return files, [*(problem.sentence for problem in problems), *map(printable, warnings)]

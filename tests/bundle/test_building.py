@@ -163,7 +163,7 @@ SECOND = {"name": "B", "split": "eval", "start": "2027-01-10", "end": "2027-03-1
         (
             {"phases": [{**FIRST, "split": "train"}]},
             None,
-            "no labelled file for a split with a phase",
+            "expected labelled gold for a split with a phase",
         ),
         ({"phases": []}, dt.date.max, "leaves no time for the next phases"),
         ({"phases": [{**FIRST, "end": "9999-12-31T23:59:59-12:00"}]}, None, "is outside the years"),
@@ -220,7 +220,7 @@ def test_a_phase_without_labels_is_named(tmp_path, is_there):
     _, about = built(tmp_path, spanish(), problems=problems)
     assert [it["name"] for it in about["phases"]] == ["Practice", "Development"]
     split, phase = (it for it in problems if it.code == "gold-skipped")
-    assert split.expected == "gold for eval, to be scored"
+    assert split.expected == "gold for eval"
     assert split.found == ("rows without labels in eval.gold.json" if is_there else "none")
     assert "the phase Test" in phase.expected
 
@@ -231,10 +231,10 @@ def test_a_phase_without_labels_is_named(tmp_path, is_there):
     [
         ("Force_Last", [], "Your last submission is on the leaderboard."),
         ("Force_Latest_Multiple", [], "All your submissions are on the leaderboard."),
-        ("Add", [], "<em>Add to Leaderboard</em> next to it. If you add another one, it replaces"),
-        ("Add_And_Delete", [], "it replaces the first. You can also remove it."),
-        ("Add_And_Delete_Multiple", [], "next to it. You can add several submissions and remove"),
-        ("Add", ["A"], "The scores of A are shown after the end of the phase. Until then the"),
+        ("Add", [], "<em>Add to Leaderboard</em> next to it. If you add another submission"),
+        ("Add_And_Delete", [], "it replaces the previous one. You can also remove"),
+        ("Add_And_Delete_Multiple", [], "next to it. You can add several submissions, and"),
+        ("Add", ["A"], "The scores of A are shown after the end of the phase. Until then, the"),
         ("Add", ["A", "B"], "The scores of A and B are shown after the end of each phase."),
     ],
 )

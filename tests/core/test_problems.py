@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from conftest import SAMPLE, write_json
 
+from shroom.core.doubled_keys import again, object_of
 from shroom.core.problems import EachRow, Problem, Problems
 
 
@@ -54,7 +55,7 @@ def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(as_rows, 
             for n in range(3)
         ),
         "a.json: and 199997 more [p-range]",
-        "  to fix [p-range]: scale p to [0, 1]; if only rounding exceeds this range, clip p",
+        "  to fix [p-range]: scale p to [0, 1]; if p exceeds this range only by rounding, clip p",
     ]
     assert (problems.errors, shown) == (count, [0, 1, 2, 3, 4])
 
@@ -147,3 +148,17 @@ def test_what_is_said_of_many_places_is_one_line(tmp_path, shroom):
         1,
         True,
     )
+
+
+@pytest.mark.parametrize(
+    ("n", "named"),
+    [
+        (1, '"0" more than once'),
+        (2, '"0" and "1" more than once'),
+        (6, '"0", "1", "2", "3", "4" and 1 other key more than once'),
+        (7, '"0", "1", "2", "3", "4" and 2 other keys more than once'),
+    ],
+)
+def test_repeated_keys_are_listed_and_the_rest_counted(n, named):
+    doubled = object_of([(str(key), None) for key in range(n)] * 2)
+    assert again(doubled).startswith(f"{named} (")

@@ -98,15 +98,13 @@ def test_of_golds(tmp_path):
     shown = "In 4 of 5 cases, a test on this gold finds a difference of .2"
     verdict = gold_quality(path, intervals=few).verdict
     assert verdict.startswith(f"The gold can be used: no errors, no warnings. {shown}")
-    assert agreement(path, few).verdict.startswith("The annotators agree by more than chance: alp")
+    assert agreement(path, few).verdict.startswith("The annotators agree more than expected by ch")
     no_interval = agreement(path, Intervals(0)).verdict
     assert no_interval.startswith("The agreement of the annotators is alpha .")
     for row_ in rows:
         row_["labels"] = row_["labels"][:1]
     undefined = agreement(write_json(path, rows), few).verdict
-    assert undefined == (
-        "Whether the annotators agree by more than chance is undefined: no item has two votes."
-    )
+    assert undefined == ("Agreement beyond chance is undefined: no item has two votes.")
     rows[3]["id"] = rows[2]["id"]
     verdict = gold_quality(write_json(path, rows), intervals=few).verdict
     assert verdict.startswith("Correct the gold before using it: ")

@@ -212,9 +212,9 @@ def figures(tmp_path):
     [
         (["HHH", "HHH"], "krippendorff_alpha", "all votes are the same"),
         (["HHH", "HHH"], "fleiss_kappa", "all votes are the same"),
-        (["HHH", "HHH"], "human_ceiling.rho", "voted the same on all items"),
+        (["HHH", "HHH"], "human_ceiling.rho", "the votes of the others are constant"),
         (["HHH", "HHH"], "binary_p_ceiling", "the same on all items"),
-        (["HHH", "HN"], "fleiss_kappa", "from 2 to 3 votes"),
+        (["HHH", "HN"], "fleiss_kappa", "items have 2 to 3 votes"),
         (["H", "N"], "human_ceiling.accuracy", "no item has two votes"),
     ],
 )
@@ -237,7 +237,7 @@ def test_items_without_labels_are_left_out_and_told(empty, tmp_path):
     whole = found.results[0].whole
     assert whole.n == 3
     assert whole["fleiss_kappa"].value == fleiss_kappa([[1, 1, 0], [1, 0, 1], [1, 1, 1]])
-    assert any("1 of 4 items have no labels" in line for line in found.warnings)
+    assert any("1 of 4 items ignored (no labels)" in line for line in found.warnings)
     assert "|n:4|" in found.signature  # the signature tells the gold, and that is whole
 
 

@@ -102,7 +102,7 @@ def test_no_two_columns_are_taken_for_one_key(header, named, keys):
     ("data", "code", "found"),
     [
         (b"\n\n", "empty", "an empty file"),
-        (b'"label,hyp\n', "not-csv", "a quotation mark without an end, in the record that"),
+        (b'"label,hyp\n', "not-csv", "an unclosed quotation mark, in the record that"),
         ("label,p\n".encode("utf-16")[:-1], "not-utf8", "byte 0x0a at line 1"),
         (b"label,p\n" + b"x" * 100, "too-large", "108 bytes"),
         (

@@ -224,7 +224,7 @@ TO_END = "a span inside the 7 characters of the text"
         ("😀😀 cats", [span(5, 10)], f"expected {TO_END}, "),
         # text that says where a span is
         ("😀😀 a red cat", [{**span(5, 8), "text": "red"}], None),
-        ("😀😀 a red cat", [{**span(7, 10), "text": "red"}], "not in UTF-16 units"),
+        ("😀😀 a red cat", [{**span(7, 10), "text": "red"}], "got offsets in UTF-16 units"),
     ],
 )
 def test_offsets_in_utf_16_units_are_told(files, response, spans, told):
@@ -262,7 +262,7 @@ def test_the_recorded_figures_of_the_baselines(tmp_path, system):
         file = tmp_path / name
         shutil.copy(DATA / "cap2025" / "baselines" / system / name, file)
         if file.read_bytes().startswith(b"["):  # they are one JSON list, which .json is for
-            with pytest.raises(InvalidInput, match=r"got one JSON list \(name it .json\)"):
+            with pytest.raises(InvalidInput, match=r"got one JSON list \(name the file .json\)"):
                 score(file, DATA / "cap2025", edition="cap2025")
             file = file.rename(file.with_suffix(".json"))
         (result,) = score(file, DATA / "cap2025", edition="cap2025", by=()).results

@@ -41,18 +41,18 @@ def scores_page(score: Score) -> str:
 
 def problems_page(problems: Problems) -> str:
     """Return the page of a submission that has errors."""
-    lead = f"Errors: {problems.errors}; warnings: {problems.warnings}."
+    lead = f"{counted(problems.errors, 'error')}, {counted(problems.warnings, 'warning')}"
     counts = list(problems.to_dict()["counts"].items())
     tables = [
-        Table(notes=[f"The submission was not scored. {lead}"]),
-        Table("How many of each", ("code", "count"), counts),
-        problem_table(problems, "Every problem"),
+        Table(notes=[f"The submission was not scored: {lead}."]),
+        Table("Problems by code", ("code", "count"), counts),
+        problem_table(problems, "Problems and fixes"),
     ]
     return page("Problems", html(tables))
 
 
 def page(heading: str, content: str, **more: str) -> str:
-    """Return a page with a heading; ``more`` style and script as of a document."""
+    """Return a page with a heading; ``more`` is style and script, as for :func:`document`."""
     name = escape(printable(heading))
     footer = f'<footer><p class="note">SHROOM kit {__version__}</p></footer>'
     body = f"<header><h1>{name}</h1></header>\n<main>\n{content}</main>\n{footer}"
@@ -118,7 +118,7 @@ def one_table(table: Table, label: str) -> str:
             figures[column.place] = f"{above} {head}".strip()
     scales = ((figures[place], *spans[place]) for place in sorted(spans))
     marks = ", ".join(f"{name} {low:.3g} to {high:.3g}" for name, low, high in scales)
-    legend = f"Marks: a dot for the figure, a bar for its interval. Scales: {marks}."
+    legend = f"Dots show the figures, and bars show their intervals. Scales: {marks}."
     look = ' class="sortable"' if looks.count("plain") == 1 and Whole.look not in looks else ""
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{name}">\n'

@@ -48,7 +48,7 @@ STYLE = (
 
 
 def inside(selector: str) -> str:
-    """Return the rules for an element of a page with a look of its own."""
+    """Return the rules for an element of a page that has its own look."""
     # Always light, like plots, because the style cannot know the theme of a notebook.
     return (
         f"{selector} {{ color-scheme: light; {_variables(LIGHT)} background: var(--paper); "

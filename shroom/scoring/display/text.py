@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from shroom.core.problems import printable
+from shroom.core.printing import counted, printable
 from shroom.metrics.intervals import Intervals, Marked
 from shroom.scoring.display.columns import DOUBT, STAR
 
@@ -75,7 +75,7 @@ def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]]) -> list[str]
         more = f" and {len(of_note) - _MOST} more" if len(of_note) > _MOST else ""
         listed.append(f"{note} ({'; '.join(of_note[:_MOST])}{more})")
     if len(names) > _MOST:
-        listed.append(f"and {len(names) - _MOST} more reasons")
+        listed.append(f"and {counted(len(names) - _MOST, 'more reason')}")
     return [f"{DOUBT} doubtful interval: {', '.join(listed)}"] if listed else []
 
 

@@ -1,1 +1,1 @@
-"""Editions: what a shared task fixes, as data."""
+"""Editions: the rules of shared tasks, as data."""

@@ -28,15 +28,19 @@ class Phase:
 
     Attributes
     ----------
-    name, about : str
-        Name and description on the platform.
+    name : str
+        Name on the platform.
+    about : str
+        Description on the platform.
     split : str
         The split for which teams submit predictions.
     start, end : date, datetime or None
-        First and last day in UTC, or times with a time zone. By default a phase starts after the
-        previous phase, and ends when the next one starts.
-    per_day, total : int
-        Maximum number of submissions of a team per day, and in total.
+        First and last day in UTC, or times with a time zone. By default, a phase starts after the
+        previous phase and ends when the next phase starts.
+    per_day : int
+        Maximum number of submissions per team and day.
+    total : int
+        Maximum number of submissions per team in the whole phase.
     blind : bool
         Whether scores are hidden until the organisers reveal them.
     """
@@ -84,15 +88,19 @@ class Column:
 
     Attributes
     ----------
-    key, title : str
-        Key in ``scores.json`` (at most 35 characters), and heading.
-    metric, track : str
-        The metric, and the track that it is computed on; the track ``mean`` is the mean over
-        tracks, if the edition sets ``average``.
+    key : str
+        Key in ``scores.json``, with at most 35 characters.
+    title : str
+        Heading of the column.
+    metric : str
+        The metric.
+    track : str
+        The track on which the metric is computed. If the edition sets ``average``, ``mean`` is the
+        mean over tracks.
     hidden : bool
-        Whether participants do not see the column.
+        Whether the column is hidden from participants.
     undefined : float or None
-        Score to report if the metric is undefined or the track was not submitted; by default the
+        Score to report if the metric is undefined or the track was not submitted; by default, the
         worst score of the metric.
     """
 

@@ -30,11 +30,13 @@ class Track:
 
     Attributes
     ----------
-    name, title : str
-        Name in file names, and name for people.
+    name : str
+        Name in file names.
+    title : str
+        Name for people.
     rows_have : str
-        A key that occurs only in rows of this track, and in all of them. It identifies the track of
-        a file whose name does not contain it.
+        A key that all rows of this track have, and no row of another track. It identifies the
+        track if the file name does not contain the track.
     """
 
     name: str
@@ -51,9 +53,9 @@ class Split:
     name : str
         Name in file names.
     submitted : bool
-        Whether teams submit predictions for it.
+        Whether teams submit predictions for this split.
     ids : bool
-        Whether its predictions need ids even if there is no gold to compare them with.
+        Whether predictions need ids even if they are checked without gold.
     """
 
     name: str
@@ -68,10 +70,10 @@ class TaskRule:
     Attributes
     ----------
     like : str
-        The most similar task of SHROOM 2024: detectors treat rows like rows of that task, and
-        compare with the same side.
+        The most similar task of SHROOM 2024. Detectors treat rows like rows of that task, and
+        compare the hypothesis with the same side.
     reference : Reference or None
-        The side that a hypothesis is compared with, if it differs from that of ``like``.
+        The side that the hypothesis is compared with, if it differs from the side of ``like``.
     title : str
         Name for people.
     """
@@ -88,15 +90,15 @@ class Item:
     Attributes
     ----------
     id : str
-        ``integer``, ``string``, or ``none`` if rows have no ids and are aligned by their order.
+        ``integer`` or ``string``; ``none`` if rows have no ids and are aligned by their order.
     keys : dict of str
-        Keys of your files that differ from the kit's keys: ``{"hyp": "output_text"}``. ``p`` is
+        Your keys that differ from the kit's keys, such as ``{"hyp": "output_text"}``. ``p`` is
         short for ``p(Hallucination)``.
     reference : Reference
-        The side that a hypothesis is compared with, if neither the row nor its task specifies it.
+        The side that the hypothesis is compared with, unless the row or its task specifies one.
     unit : str
-        The key of the unit that several rows share, such as the question that they answer.
-        Intervals and paired tests then draw whole units. By default they draw single rows.
+        The key of a unit that several rows share, such as a question with several answers.
+        Bootstraps and paired tests then resample whole units instead of single rows.
     """
 
     id: Literal["integer", "string", "none"] = "integer"
@@ -151,7 +153,7 @@ class Annotation:
         The questions, for ``aspects``.
     labels : tuple of str
         For ``labelled-spans``, the labels of spans. For ``binary``, your words for Hallucination
-        and Not Hallucination, which are accepted in addition to these two.
+        and Not Hallucination; the kit's words are accepted as well.
     """
 
     kind: Literal["binary", "aspects", "spans", "labelled-spans"] = "binary"
@@ -163,10 +165,10 @@ class Annotation:
 class Files:
     """Patterns of file names: ``{split}`` and ``{track}`` stand for names, ``*`` for any text.
 
-    ``{lang}`` means the same as ``{track}``. Files are written with the ending of the pattern. All
-    of JSON, JSON Lines, CSV and TSV are read, compressed with gzip or not, and with a version such
-    as ``.v2``. The default for predictions is ``{split}.{track}.json``, or ``{split}.json`` without
-    tracks.
+    ``{lang}`` means the same as ``{track}``. Files are written with the ending of the pattern.
+    JSON, JSON Lines, CSV and TSV are read, also with gzip compression and with a version such as
+    ``.v2`` in the name. By default, files of predictions are named ``{split}.{track}.json``, or
+    ``{split}.json`` if there are no tracks.
     """
 
     predictions: str = ""
@@ -180,8 +182,10 @@ class Edition(FileNames, OwnNames):
 
     Attributes
     ----------
-    name, title : str
-        Short name in lower case without spaces, for signatures of scores; and name for people.
+    name : str
+        Short name for signatures of scores, in lower case and without spaces.
+    title : str
+        Name for people.
     year : int
         Year of the edition.
     contact : str
@@ -191,28 +195,32 @@ class Edition(FileNames, OwnNames):
     tracks : tuple of Track
         Tracks or languages, each with its own ranking; empty for a single ranking.
     splits : tuple of Split
-        The splits, in the order of tables.
+        The splits, in the order in which tables list them.
     files : Files
         Patterns of the file names.
     item : Item
         The form of a row.
     tasks : dict of TaskRule
-        The tasks that rows may name; empty to allow any task or none.
+        The tasks that rows may name; if empty, rows may name any task or no task.
     annotation : Annotation
         The form of annotations and predictions.
     metrics : tuple of str
-        The first metric ranks, the next ones break ties; by default those of the annotation.
+        The first metric ranks, and the other metrics break ties. The default depends on the kind
+        of annotation.
     average : bool
         Whether systems are also ranked by the mean over tracks.
     phases : tuple of Phase
-        The phases of the competition on a platform; by default one for each split.
+        The phases of the competition on a platform; by default, one phase for each split.
     columns : tuple of Column
-        The columns of its leaderboard; by default every metric of every track.
+        The columns of its leaderboard; by default, every ranking metric of every track.
     submission_rule : str
         Which submissions the leaderboard of Codabench lists.
-    description, docker_image, queue : str
-        For the competition: one sentence about it, the image that runs the scoring program, and the
-        Vhost of your own queue; empty for the defaults.
+    description : str
+        One sentence about the competition; empty for the default.
+    docker_image : str
+        The image that runs the scoring program; empty for the default.
+    queue : str
+        The Vhost of your own queue; empty for the default.
     pages : dict of str
         Files of the competition's pages: ``overview``, ``evaluation``, ``data``, ``terms``.
     """
@@ -255,7 +263,7 @@ class Edition(FileNames, OwnNames):
 
     @property
     def own_keys(self) -> set[str]:
-        """The keys of rows that the edition names: its own keys, and those of units and tracks."""
+        """The keys that the edition names: its own keys, and the keys of units and tracks."""
         patterns = (self.predictions_pattern, self.files.gold, self.files.data)
         in_rows = any(self._lacks_track(pattern) for pattern in patterns if pattern)
         own = {*self.item.keys, *self.item.keys.values(), self.item.unit} - {""}

@@ -213,7 +213,7 @@ def _sorted_by_id(
 
 
 def _ranked_as(values: list[Any], document: Document, problems: Problems) -> Any:
-    """Return p as numpy converts it: to numbers, or to strings if one of them is a string."""
+    """Return p as numpy converts it: to numbers, or to strings if any value is a string."""
     with suppress(ValueError):  # for lists of different lengths
         column = np.asarray(values)
         if column.ndim == 1 and column.dtype.kind in "biufU":

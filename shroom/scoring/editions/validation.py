@@ -142,7 +142,7 @@ def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
         elif list(keys.values()).count(theirs) > 1:
             yield f"{place}: the key '{theirs}' is used twice; choose another one"
         elif theirs in KEYS and theirs not in keys:
-            yield f"{place}: the kit also has a key '{theirs}'; rename it with item.keys.{theirs}"
+            yield f"{place}: the kit has its own key '{theirs}'; also set item.keys.{theirs}"
 
 
 def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
         if not re.fullmatch(r"\w[\w -]*", name):  # the files of a bundle are named by it
             yield f"pages.{name}: use only letters, digits, spaces, '-' and '_' in this name"
         elif name not in PAGES and title in titles:
-            yield f"pages.{name}: the page '{title}' already exists; use its name or another one"
+            yield f"pages.{name}: the page '{title}' already exists; use this name or another one"
         titles.append(title)
         if folder is not None and (problem := page_problem(folder / file, folder)):
             yield f"pages.{name}: {problem}"
@@ -185,7 +185,7 @@ def _wrong_metrics(edition: Edition) -> Iterator[str]:
     keys = [column.key for column in edition.platform_columns(ranking)]
     if not edition.columns and len(set(keys)) < len(keys):
         doubled = next(key for key in keys if keys.count(key) > 1)
-        yield f"columns: two columns have the key {doubled}; list all columns with their keys"
+        yield f"columns: two columns have the key {doubled}; list all columns with different keys"
     for index, column in enumerate(edition.columns):
         place = f"columns[{index}]"
         if not re.fullmatch(rf"[\w-]{{1,{MAX_KEY}}}", column.key, re.ASCII):
@@ -224,6 +224,7 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             yield f"{place}.end: the end must be after the start, {phase.start}"
         last = before and (before.closes or before.opens)
         if before and last and opens and opens <= last:
-            after = before.end or before.start
-            yield f"{place}.start: the start must be after the previous phase, {after}"
+            what, after = ("end", before.end) if before.end else ("start", before.start)
+            what += " of the previous phase"
+            yield f"{place}.start: the start must be after the {what}, {after}"
         before = phase if phase.start or phase.end else before

@@ -104,7 +104,7 @@ class Kind:
 
 
 def floor_or_reference(name: str) -> str:
-    """Return ``floor`` for a trivial system, and ``reference`` for other rows to compare with.
+    """Return ``floor`` for a trivial system and ``reference`` for any other row to compare with.
 
     Examples
     --------
@@ -119,6 +119,6 @@ def named(metrics: Mapping[str, Metric], name: str, edition: Edition) -> Metric:
     if name in metrics:
         return metrics[name]
     raise UnknownName(
-        f"no metric '{printable(name)}' of {edition.name};{nearest(name.lower(), metrics)} "
+        f"no metric '{printable(name)}' in {edition.name};{nearest(name.lower(), metrics)} "
         f"the metrics are {', '.join(metrics)}"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shroom.core.problems import show
+from shroom.core.printing import counted, show
 from shroom.scoring.item_values import normalised
 from shroom.scoring.kinds.base import Fault, Found
 
@@ -59,7 +59,7 @@ def past_end(
         if span[1] > len(text) and span[0] < span[1]:
             units = len(text.encode("utf-16-le", "surrogatepass")) // 2
             fits = f" ({units} UTF-16 units)" if span[1] <= units else ""
-            expected = f"a span inside the {len(text)} characters of the text{fits}"
+            expected = f"a span inside the {counted(len(text), 'character')} of the text{fits}"
             yield Fault(code, expected, span, f"[{place}]")
 
 
@@ -80,12 +80,14 @@ def check_texts(table: Rows, texts: Rows, codes: Mapping[str, str]) -> Found:
         for quote in table.columns["quotes"][row] if text else ():
             unit = other_unit(text, quote)
             if unit is not None:
-                expected = f"the offsets of {show(quote.text)}{unit and f', not in {unit}'}"
+                expected = f"the offsets of {show(quote.text)} in characters"
                 found = f"those of {show(text[quote.start : quote.end])}"
+                if unit:
+                    found = f"offsets in {unit}"
                 yield table.problem(_UNIT_CODES[unit], expected, found, row, quote.key)
 
 
 def check_pair(codes: Mapping[str, str], track: Pair) -> Found:
-    """Yield the same of predictions, compared with the texts of their gold."""
+    """Yield the same problems for predictions, compared with the texts of the gold."""
     if track.gold is not None:
         yield from check_texts(track.predictions, track.gold, codes)
