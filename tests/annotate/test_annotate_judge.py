@@ -239,7 +239,7 @@ def test_long_generations_are_cut_and_reported(serve, judge):
     server, notes = serve(lambda *_: chat("yes")), []
     asked = [question("x" * 10, "y" * 11)]
     made_of(asked, judge(server.url, generation_chars=10), Run(note=notes.append))
-    assert notes == ["1 generations were truncated to 10 characters for the judge"]
+    assert notes == ["the judge read only the first 10 characters of 1 generation"]
     assert not any("y" * 11 in prompt_of(body) for body in server.bodies)
 
 
@@ -282,8 +282,8 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     said = {
         5: "HTTP 500: broken",
         6: "HTTP 400: blocked by the content filter",
-        8: 'the reply is neither right nor wrong: "I would rather not say."',
-        9: 'the reply is neither right nor wrong: "I can\'t judge that."',
+        8: 'the reply says neither "right" nor "wrong": "I would rather not say."',
+        9: 'the reply says neither "right" nor "wrong": "I can\'t judge that."',
         12: "has no answer: ",
     }
     assert set(reasons) == set(said)
