@@ -364,8 +364,7 @@ WRONG = {
     f"{OUT}data: x\n": 'the key "data" appears more than once',
     f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "name the same file",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
-    "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "none.jsonl: no such file "
-    "or folder: ",
+    "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "none.jsonl: no such file",
     "data: in.jsonl\noutput: annotate.yaml\nscorers: [counting]\n": "annotate.yaml",
     "data: !!python/object:os.system x\noutput: o\n": "not valid YAML",
     'data: "a\\0b"\noutput: o\nscorers: [counting]\n': '"a\\u0000b" cannot be a path',

@@ -227,7 +227,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
     code, stdout, _ = make(server.url, "--dry-run")
     assert code == 0
     assert stdout.startswith(
-        f"{PROMPTS[0]}\n\nat least 5 requests (0 more answered from the cache), about "
+        f"{PROMPTS[0]}\n\nat least 5 requests (0 more answers from the cache), about "
     )
     assert not server.bodies
     assert not list(out.parent.glob("new*"))

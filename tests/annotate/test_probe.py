@@ -307,7 +307,7 @@ def test_a_run_that_was_stopped_goes_on_from_its_states(telling, tmp_path, monke
     assert (code, "to continue, add --resume" in err) == (130, True)
     assert not (tmp_path / "probe" / "probe.json").exists()
     code, _, err = shroom(*args)
-    assert (code, "add --resume to continue from them" in err) == (1, True)
+    assert (code, "add --resume to continue that run" in err) == (1, True)
 
     read, states_of = [], Reader.states
 

@@ -77,7 +77,7 @@ class Judge(Asking, Scorer):
             shorter="lower generation_chars",
             logprobs=self.top_logprobs or None,
             words=("yes", "no"),
-            cut="generations",
+            cut="generation",
         )
 
     @cached_property
