@@ -4,7 +4,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# The real data if there are any, otherwise the sample that ships with the kit.
+# The real data if it is available, otherwise the sample that ships with the kit.
 SHROOM_DATA ?= $(wildcard ../shared/data)
 # What `make baseline` runs, and the extra that a recipe needs if it is not `models` (torch).
 RECIPE ?= cross-encoder
@@ -35,20 +35,20 @@ $(BIN)/pip:
 	$(BIN)/python -m compileall -q shroom  # so that the first command starts as fast as later ones
 	@touch $@
 
-setup: .venv/with-test .venv/with-lint .venv/with-docs  ## install everything for test, lint and docs into .venv
+setup: .venv/with-test .venv/with-lint .venv/with-docs  ## install into .venv everything that test, lint and docs need
 
 baseline: .venv/with-$(or $(EXTRA_$(RECIPE)),models)  ## run a recipe (RECIPE=cross-encoder), then check and score submissions/RECIPE
 	@rm -rf submissions/$(RECIPE)
-	@sed -n 's/^detector = "\(.*\)"/baseline: detector \1, by the recipe baselines\/$(RECIPE).toml/p' baselines/$(RECIPE).toml
+	@sed -n 's/^detector = "\(.*\)"/baseline: detector \1, recipe baselines\/$(RECIPE).toml/p' baselines/$(RECIPE).toml
 	@sed -n '/^#/!q; s/^#/baseline:/p' baselines/$(RECIPE).toml
-	@case $(DATA) in shroom/sample) echo "baseline: no real data found (SHROOM_DATA); using the made-up sample, whose scores mean nothing";; esac
+	@case $(DATA) in shroom/sample) echo "baseline: no real data found (SHROOM_DATA); using the made-up sample, so the scores mean nothing";; esac
 	@# without the cache, because run.json records how long the run takes
 	$(BIN)/shroom predict baselines/$(RECIPE).toml $(DATA) -o submissions/$(RECIPE) --no-cache
 	$(BIN)/shroom check submissions/$(RECIPE) --data $(DATA)
 	$(BIN)/shroom score submissions/$(RECIPE) $(DATA)
 	@echo
-	@echo "next: . $(BIN)/activate   # makes the command shroom available in this shell"
-	@echo "next: shroom score MINE $(DATA)   # MINE: your folder or zip, with files named as in submissions/$(RECIPE)"
+	@echo "next: . $(BIN)/activate   # makes the shroom command available in this shell"
+	@echo "next: shroom score MINE $(DATA)   # MINE: your submission, a folder or zip with the file names of submissions/$(RECIPE)"
 	@echo "next: shroom compare MINE submissions/$(RECIPE) $(DATA)   # is yours better?"
 
 table: .venv/with-onnx  ## update the table in baselines/README.md from the runs in submissions/
@@ -67,16 +67,16 @@ $(RULE_PAIRS): $(addprefix baselines/training/,rule_pairs.py sentence_rules.py a
 .venv/training/inference/head.safetensors: .venv/training/pairs/head.safetensors $(RULE_PAIRS)
 	$(BIN)/python baselines/training/stage.py inference $(<D) $(@D)
 
-train: .venv/training/inference/head.safetensors  ## train the shipped model (1.5 hours or more on a CPU; needs the real data)
+train: .venv/training/inference/head.safetensors  ## train the shipped model (at least 1.5 hours on a CPU; needs the real data)
 	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(<D) \
 		--folds 5 -o shroom/models/cross-encoder
 
 # All tests of a file run in one process, so shared fixtures are made once; the short doctests run
 # last, so all processes end together. A process with torch needs one to three gigabytes.
-test: .venv/with-test  ## run all tests (ARGS='-m models': only those that run a model)
+test: .venv/with-test  ## run all tests (ARGS='-m models': only tests that run a model)
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder $(ARGS)
 
-integrations:  ## test the kit in lm_eval, MLflow and W&B, in .venv/integrations (they need other versions)
+integrations:  ## test the kit with lm_eval, MLflow and W&B, installed in .venv/integrations
 	$(PYTHON) -m venv .venv/integrations
 	PYTHONWARNINGS=ignore .venv/integrations/bin/pip install -q --disable-pip-version-check \
 		-e . lm_eval==0.4.13 mlflow-skinny==3.17.2 wandb==0.31.0 pytest
@@ -100,7 +100,7 @@ count:  ## count the lines of shroom/, scorer/ and tests/, and the words of docs
 	@$(PYTHON) .ci/count.py .
 
 bench: export SHROOM_NO_CACHE = 1
-bench: .venv/with-bench  ## measure speed and memory, and write docs/benchmarks.md (ONLY=NAME: one benchmark)
+bench: .venv/with-bench  ## measure speed and memory, and write docs/benchmarks.md (ONLY=NAME: only one benchmark)
 	@$(BIN)/python benchmarks/run.py $(ONLY) --json benchmarks/results; failed=$$?; \
 	$(BIN)/python benchmarks/run.py --page && exit $$failed
 
@@ -123,7 +123,7 @@ dist: .venv/with-release  ## build the sdist and the wheel into dist/, and check
 	$(BIN)/python -m build --no-isolation >.venv/build.log 2>&1 || { tail -n 40 .venv/build.log; exit 1; }
 	$(BIN)/twine check --strict dist/*
 
-release: dist  ## check that dist/ can be released (TAG=v1.2.0: and that the tag is right)
+release: dist  ## check that dist/ can be released (TAG=v1.2.0: check the tag too)
 	$(BIN)/python .ci/check_release.py $(TAG)
 
 clean:  ## remove everything that the other targets created

@@ -1,4 +1,4 @@
-"""Print what the reference rule is worth: a detector under each rule, for each task.
+"""Print how the reference rule affects the scores of a detector, for each task.
 
     python baselines/ablation.py DETECTOR DATA_FILE... [--model MODEL]
 

@@ -2,8 +2,8 @@
 
     python baselines/table.py [SUBMISSIONS]
 
-Each run of `make baseline RECIPE=...` leaves a record, `run.json`, beside its submission. Figures
-of items that the detector was fitted on are starred; those out of fold are not.
+Each run of `make baseline RECIPE=...` leaves a record, `run.json`, beside its submission. A star
+marks in-sample figures; out-of-fold figures have no star.
 """
 
 from __future__ import annotations

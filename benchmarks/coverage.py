@@ -59,12 +59,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sets", type=int, default=400, help="data sets a line (default 400)")
-    parser.add_argument("--resamples", type=int, default=2000, help="(default 2000)")
-    parser.add_argument("--trials", type=int, default=999, help="(default 999)")
-    parser.add_argument("--draws", type=int, default=1000, help="of a share (default 1000)")
+    parser.add_argument(
+        "--sets", type=int, default=400, help="number of data sets for each line (default 400)"
+    )
+    parser.add_argument(
+        "--resamples", type=int, default=2000, help="number of bootstrap resamples (default 2000)"
+    )
+    parser.add_argument(
+        "--trials", type=int, default=999, help="number of trials of a test (default 999)"
+    )
+    parser.add_argument(
+        "--draws", type=int, default=1000, help="number of draws of a share (default 1000)"
+    )
     tables = {it.__name__: it for it in (shares, units, rare, coverage, null, power, ranking, rate)}
-    parser.add_argument("--only", choices=tables, help="print this table only")
+    parser.add_argument("--only", choices=tables, help="print only this table")
     options = parser.parse_args()
     for table in [tables[options.only]] if options.only else tables.values():
         progress(table.__name__)
@@ -208,7 +216,7 @@ def null(options: argparse.Namespace) -> Iterator[Row]:
         ("accuracy", ACCURACY, 10_000, alike["accuracy"], (None, None)),
         ("rho", RHO, 500, alike["rho"], (None, None)),
         ("rho, p of 1 digit", RHO, 500, alike["rho"], (1, 1)),
-        ("rho, one p is 0 or 1 alone", RHO, 500, same_rho, (None, 0)),
+        ("rho, one p is only 0 or 1", RHO, 500, same_rho, (None, 0)),
     ):
         p = p_values(metric, n, r, options, digits)
         uniform = float(stats.kstest(p, "uniform").pvalue)

@@ -88,11 +88,11 @@ def moments(kills: int, seconds: float, seed: int = 0) -> list[float]:
 def check_runs(killed: list[dict[str, Any]], kills: int, folder: Path) -> None:
     """Check that a run was killed as often as asked, and found what the undisturbed run found."""
     times = sum(each["killed"] for each in killed)
-    check(times == kills, f"killed {times} times of {kills}, since it ended before")
+    check(times == kills, f"killed only {times} of {kills} times, because the run ended earlier")
     runs = [json.loads((folder / name).read_text()) for name in ("whole.json", "killed.json")]
     one, other = ([row["p(Hallucination)"] for row in rows] for rows in runs)
     same = len(one) == len(other) and all(abs(a - b) < 1.5e-6 for a, b in zip(one, other))
-    check(same, "the resumed run found another p")
+    check(same, "the resumed run returned a different p")
 
 
 def write_data(place: Path, files: Sequence[str | Path], n: int) -> int:

@@ -67,7 +67,7 @@ def measure(pairs: int = 1500, single: int = 300, rounds: int = 3) -> Iterator[d
     for way in ("pipeline", "CrossEncoder", "float32"):
         reference = p["batches"][:: step if way == "pipeline" else 1]
         off = float(np.abs(p[way] - reference).max())
-        check(off <= 1e-4, f"{way}: p is up to {off:.2g} off that of the pipeline")
+        check(off <= 1e-4, f"{way}: p differs by up to {off:.2g} from p of the pipeline")
     for way in (way for way in ways if way in KIT):
         if way != "float32":
             off = float(np.abs(p[way] - p["batches"]).max())

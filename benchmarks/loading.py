@@ -47,7 +47,7 @@ def measure(repeats: int = 5) -> Iterator[dict[str, Any]]:
         best, least = min(ours), min(theirs)
         totals = [totals[0] + best, totals[1] + least]
         yield figure(f"{name}, {rows:,} rows", best, least, "plain parser")
-    check(totals[0] > 0, f"{DATA} has no data set; name the folder of them by SHROOM_DATA")
+    check(totals[0] > 0, f"{DATA} contains no data sets; set SHROOM_DATA to their folder")
     yield figure("all data sets", *totals, "plain parser")
 
 

@@ -201,7 +201,9 @@ def main(*only: str) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("words", nargs="*", metavar="NAME|KEY=VALUE", help=", ".join(MEASURES))
-    parser.add_argument("--json", type=Path, metavar="FOLDER", help="store NAME.json there")
+    parser.add_argument(
+        "--json", type=Path, metavar="FOLDER", help="store results as NAME.json there"
+    )
     parser.add_argument("--page", action="store_true", help="only write docs/benchmarks.md")
     options = parser.parse_args()
     if options.page:
@@ -210,7 +212,8 @@ def main(*only: str) -> int:
     settings = dict(word.split("=", 1) for word in options.words if "=" in word)
     names = [*only, *(word for word in options.words if "=" not in word)] or MEASURES[:-1]
     if unknown := set(names) - set(MEASURES):
-        parser.error(f"no measure {', '.join(sorted(unknown))}; there are {', '.join(MEASURES)}")
+        listed = ", ".join(MEASURES)
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; choose from {listed}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no child is left
     failed = [name for name in names if not _measured(name, settings, options.json)]
     if failed:

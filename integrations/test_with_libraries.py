@@ -1,6 +1,7 @@
-"""The kit inside lm_eval, MLflow and W&B: ``make integrations``, apart from ``make test``.
+"""The kit in lm_eval, MLflow and W&B: run by ``make integrations``, but not by ``make test``.
 
-They and their dependencies take about a gigabyte, in other versions than those in constraints.txt.
+These libraries and their dependencies take about a gigabyte, and need versions other than those in
+constraints.txt.
 """
 
 import math

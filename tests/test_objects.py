@@ -166,7 +166,7 @@ def test_in_sample_predictions_are_marked_in_memory_and_in_a_folder(tmp_path):
         kit.calibrate(predictions, GOLD)
     assert predictions.write(tmp_path / "folder") is None
     assert kit.score(tmp_path / "folder", GOLD).results[0].in_sample == 60
-    assert "only a folder has a run.json" in predictions.write(tmp_path / "a.zip")
+    assert "contains 60 in-sample predictions" in predictions.write(tmp_path / "a.zip")
 
 
 def test_p_of_a_detector_that_is_an_object_are_never_those_of_another(tmp_path):

@@ -2,10 +2,10 @@
 
     python baselines/training/ablation.py OUT [SHARE]
 
-Trains a model on SHARE (by default a tenth) of each corpus of ``corpora.toml``, and another
-without each group. Prints accuracy and rho of each on val, and what each group adds, with 95%
-intervals. Each model takes one core, and what OUT already holds is not computed again.
-The corpora and val are those of SHROOM_DATA; the encoder is the one that ``make train`` fetches.
+The program trains a model on SHARE (by default, a tenth) of each corpus of ``corpora.toml``, and a
+model without each group. It prints the accuracy and rho of each model on val, and how much each
+group adds, with 95% intervals. Each model uses one core. Results in OUT are not computed again. The
+corpora and val are read from SHROOM_DATA, and the encoder is the one that ``make train`` downloads.
 """
 
 from __future__ import annotations

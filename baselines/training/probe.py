@@ -1,9 +1,9 @@
-"""Count how many pairs that were made by rule a cross-encoder calls Hallucination.
+"""Count the rule-made pairs that a cross-encoder labels Hallucination.
 
     python baselines/training/probe.py rule_probe.jsonl.gz [MODEL]
 
-The file is one of ``rule_pairs.py``: no training has seen its references. Fifty pairs are drawn of
-each kind of error, and a hundred faithful ones. MODEL is a folder, by default the shipped model.
+``rule_pairs.py`` writes the file, whose references are never used for training. For each kind of
+error, 50 pairs are drawn, and 100 faithful pairs. MODEL is a folder; by default, the shipped model.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Train an encoder on the corpora of one stage, before it sees a label of SHROOM.
+"""Train an encoder on the corpora of one stage, before it is trained on SHROOM's labels.
 
     python baselines/training/stage.py STAGE ENCODER OUT
 
-STAGE is the name of a stage in ``corpora.toml``. OUT gets the trained encoder with the head, from
-which the next stage, or ``shroom fit cross-encoder``, begins. A run that was interrupted goes on
-from the checkpoint in OUT. The corpora are those of SHROOM_DATA.
+STAGE is the name of a stage in ``corpora.toml``. The trained encoder and its head are
+written to OUT, for the next stage or ``shroom fit cross-encoder``. An interrupted run continues
+from the checkpoint in OUT. The corpora are read from SHROOM_DATA.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def datapoints(name, paths=(), view=None, files=(), **_):
     collection = source.read(*paths) if paths else read_here(name, Problems())
     points = source.view(view).datapoints(collection.records)
     if not points:
-        raise ShroomError(f"{name} has no labelled datapoints to evaluate; name other files")
+        raise ShroomError(f"{name} has no labelled datapoints to evaluate; specify other files")
     prompts, pairs = Judge(model="any").prompts(points)
     rows = {
         "datapoint": pairs.owner.tolist(),

@@ -23,22 +23,22 @@ SCORERS = Registry(
     {
         "unigram": Entry(
             "shroom.annotate.scorers.unigram:Unigram",
-            "how many of the answer's words a generation contains, and how rare its own words are",
+            "share of the answer's words in a generation, and rarity of the generation's words",
         ),
         "similarity": Entry(
             "shroom.annotate.scorers.similarity:Similarity",
-            "how similar a generation is to the answer, and to the other generations",
+            "similarity of a generation to the answer and to the other generations",
         ),
         "nli": Entry(
             "shroom.annotate.scorers.nli:NLI",
-            "whether the answer entails a generation, and contradicts it",
+            "whether the answer entails or contradicts a generation",
             _TORCH,
             "models",
             "model: an NLI model",
         ),
         "selfcheck": Entry(
             "shroom.annotate.scorers.selfcheck:SelfCheck",
-            "how well a generation agrees with the others",
+            "agreement of a generation with the question's other generations",
         ),
         "probe": Entry(
             "shroom.annotate.scorers.probe:Probe",
@@ -49,10 +49,10 @@ SCORERS = Registry(
         ),
         "judge": Entry(
             "shroom.annotate.scorers.judge:Judge",
-            "a language model is asked whether a generation is right",
+            "asks a language model whether a generation is right",
             (),
             "",
-            "model, and endpoint unless the model is a local one",
+            "model; also endpoint, unless the model runs on this machine",
         ),
         "reward": Entry(
             "shroom.annotate.scorers.reward:Reward",
@@ -79,18 +79,19 @@ Item = Any
 
 
 class Scorer:
-    """Scores generations; base of all scorers, which are dataclasses of their settings.
+    """Base class of scorers, which score generations.
 
-    A subclass defines :attr:`identity`, and :meth:`compute` or :meth:`score`.
+    A subclass is a dataclass, and its fields are the settings. It defines :attr:`identity`, and
+    either :meth:`compute` or :meth:`score`.
 
     Attributes
     ----------
     name : str
         The name in the registry.
     fields : tuple of str
-        The fields that it adds to a generation.
+        The fields that the scorer adds to a generation.
     uses_precision : bool
-        Whether scores depend on the precision of the run, as those of classifiers do.
+        Whether the scores depend on the precision of the run, as a classifier's scores do.
     """
 
     name: str = ""
@@ -103,15 +104,15 @@ class Scorer:
 
     @property
     def identity(self) -> str:
-        """Everything that the scores depend on except the item: settings and models' weights."""
+        """A text that changes if the settings or the weights of a model change."""
         raise NotImplementedError
 
     def places(self, question: Question) -> tuple[int, ...]:
-        """Return the places of the generations that it scores; by default the normal ones."""
+        """Return the places of the generations to score; by default, the normal generations."""
         return normal(question)
 
     def item(self, question: Question, place: int) -> Item:
-        """Return everything that the scores of a generation depend on; equal items share scores."""
+        """Return the texts that a generation's scores depend on; equal items are scored once."""
         # By default, these are all texts of the question.
         generations = tuple((each.text, each.type) for each in question.generation)
         return question.question, question.answer, generations, place
@@ -125,11 +126,11 @@ class Scorer:
             yield from zip(part, self.compute(part, within(run, start, len(part), len(items))))
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        """Return the scores of some items, of similar length."""
+        """Return the scores of each item; the items have similar lengths."""
         raise NotImplementedError
 
     def cost(self, items: Sequence[Item]) -> str:
-        """Return a sentence about the cost of scoring by a service; empty if there is none."""
+        """Return a sentence about the cost of a service; empty if no service is used."""
         del items
         return ""
 

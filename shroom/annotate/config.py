@@ -23,7 +23,7 @@ _Named = Annotated[
     str | Annotated[dict[str, dict[Any, Any] | None], Meta(min_length=1, max_length=1)],
     Meta(title="a name, or one name with its settings"),
 ]
-_Scorers = Annotated[list[Any], Meta(title="a list of scorers in running order")]
+_Scorers = Annotated[list[Any], Meta(title="a list of scorers, in the order to run them")]
 _Data = Annotated[tuple[Name, ...], Meta(min_length=1, title="files or folders of generations")]
 
 
@@ -84,7 +84,7 @@ def _content(file: Path) -> Any:
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
             counts = Counter(str(key.value) for key, _ in node.value)
             for key in (key for key, n in counts.items() if n > 1):
-                raise ShroomError(f"the key {show(key)} appears twice; remove one")
+                raise ShroomError(f"the key {show(key)} appears more than once; keep one")
             return super().construct_mapping(node, deep)
 
     try:
@@ -106,7 +106,7 @@ def _content(file: Path) -> Any:
     except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:
         # PyYAML passes on the errors of Python's date and number types.
         reason = " ".join(str(error).split())
-        raise ShroomError(f"not YAML: {reason}; a text may need quotes") from error
+        raise ShroomError(f"not valid YAML: {reason}; perhaps a text needs quotes") from error
 
 
 def _config(content: Any, folder: Path) -> Config:
@@ -118,7 +118,7 @@ def _config(content: Any, folder: Path) -> Config:
     paths = [folder / name for name in checked.data]
     for path in paths:
         if not path.exists():
-            raise ShroomError(f"data: no such file or folder: {path}")
+            raise ShroomError(f"data: {path}: no such file or folder")
     config = Config(
         data=tuple(map(str, paths)),
         scorers=tuple(
@@ -168,11 +168,14 @@ def _refuse_contradictions(config: Config) -> None:
         doubled = [field for field in scorer.fields if field in fields]
         if doubled:
             where = f"scorers[{place}].{scorer.name}"
-            raise ShroomError(f"{where}: an earlier scorer already adds {doubled[0]}; remove one")
+            message = f"{where}: an earlier scorer already adds {doubled[0]}"
+            raise ShroomError(f"{message}; remove one of the two")
         fields.update(scorer.fields)
     resolved = {key: path.resolve() for key, path in config.outputs.items()}
     if len(set(resolved.values())) < len(resolved):
-        raise ShroomError("two of the keys output, ranked and pairs name the same file")
+        raise ShroomError(
+            "two of the keys output, ranked and pairs name the same file; choose another file"
+        )
     for key, path in config.outputs.items():
         if resolved[key] == config.partial.resolve():
             message = f"{key}: {path} is reserved for the scores of an unfinished run"

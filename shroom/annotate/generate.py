@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from shroom.annotate.words import CHINESE, language_of
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher import NORMAL, UNCERTAIN
@@ -68,7 +69,7 @@ class Generator(Asking):
     """Continues prompts with a model behind an endpoint or on this machine."""
 
     needs_model: ClassVar[str] = (
-        "model: missing; specify a model at the endpoint, a name on the hub, or a folder"
+        "no model; specify the name of a model at the endpoint or on the hub, or a folder"
     )
     #: Fields that requests leave out, so that the server's defaults apply.
     unsent: ClassVar[tuple[str, ...]] = ()
@@ -83,13 +84,13 @@ class Generator(Asking):
         self._model = self.asked(sampling, shorter="give shorter prompts", unsent=self.unsent)
 
     def cost(self, items: Sequence[Item], run: Run) -> str:
-        """Return a sentence about the requests for generations, without sending them."""
+        """Return a sentence about the number and the cost of the requests; none is sent."""
         if self.endpoint is None:
-            return f"{len(items)} generations by a model on this machine, at no cost"
+            return f"{counted(len(items), 'generation')} by a model on this machine, at no cost"
         return str(self._model.estimate(_questions(items), run)).partition("\n")[0]
 
     def generate(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, str | ShroomError]]:
-        """Yield each text, which may be empty, or the error, as soon as it is there."""
+        """Yield each item with its text, which may be empty, or its error, as they arrive."""
         for place, reply in self._model.answers(_questions(items), run):
             yield items[place], reply if isinstance(reply, ShroomError) else reply.text.strip()
 

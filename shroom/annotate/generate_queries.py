@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from shroom.annotate.generate import Generator, Item
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.datasets.queries import folded, is_debate_question
 
@@ -68,8 +69,9 @@ class Prompts:
         self._examples, self._seed = examples, seed
         if len(self.seeds) < examples:
             raise ShroomError(
-                f"there are {len(self.seeds)} distinct seed queries, but a prompt has {examples} "
-                "examples; use fewer --examples, or more seeds"
+                f"each prompt needs {counted(examples, 'seed query')}, but there "
+                f"{'is' if len(self.seeds) == 1 else 'are'} only {len(self.seeds)}, without "
+                "duplicates; lower --examples, or add seed queries"
             )
 
     def items(self, n: int) -> list[Item]:

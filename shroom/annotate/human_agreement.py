@@ -82,17 +82,17 @@ class Agreements(Result):
         """Which scores agree with people better than chance, and which one does best."""
         lows = {it.score: ci[0] for it in self.scores if (ci := it.intervals.get("auroc"))}
         if not lows:
-            return "The agreement with people cannot be judged: no AUROC has an interval."
+            return "The agreement with people cannot be judged: no AUROC has a confidence interval."
         n, above = len(lows), sum(low > CHANCE for low in lows.values())
         measured = (it for it in self.scores if it.score in lows)
         # Of those that agree, if any does.
         best = max(measured, key=lambda it: (lows[it.score] > CHANCE, it.scores["auroc"] or 0.0))
         agree = f"{counted(n, 'score')} {'agrees' if above == 1 else 'agree'}"
-        many = f", without a correction for {n} comparisons" if n > 1 else ""
+        many = f" No correction is made for {n} comparisons." if n > 1 else ""
         return (
-            f"{above} of {agree} with people significantly better than chance: the best, "
+            f"{above} of {agree} with people significantly better than chance. The best score, "
             f"{best.score}, has an AUROC of {number(best.scores['auroc'])} ({confidence(self.how)} "
-            f"{interval(best.intervals['auroc'])}) on {best.n} generations{many}."
+            f"{interval(best.intervals['auroc'])}) on {counted(best.n, 'generation')}.{many}"
         )
 
     def tables(self) -> list[Table]:
@@ -109,10 +109,11 @@ class Agreements(Result):
         majority = max(self.wrong, self.judged - self.wrong) / max(self.judged, 1)
         notes = [
             (
-                f"{self.wrong} of {self.judged} judged generations are wrong, "
-                f"so the majority label has accuracy {majority:.3f}"
+                f"{self.wrong} of {counted(self.judged, 'judged generation')} "
+                f"{'is' if self.wrong == 1 else 'are'} wrong, "
+                f"so the accuracy of the majority label is {majority:.3f}"
             ),
-            "accuracy and kappa use thresholds chosen on other questions",
+            "the thresholds for accuracy and kappa were chosen on other questions",
         ]
         if self.how.resamples:
             made = how_made(self.how, f"{self.how.resamples} resamples of questions")
@@ -123,7 +124,7 @@ class Agreements(Result):
                 for it, ci in row.intervals.items()
             )
         if self.unknown:
-            notes.append(f"judgements that belong to no generation: {self.unknown}")
+            notes.append(f"judgements without a matching generation: {self.unknown}")
         return [Table(heads=("", "n", "higher is", *_METRICS), rows=rows), Table(notes=notes)]
 
 
@@ -211,7 +212,8 @@ def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[
     ]
     if not places:
         raise ShroomError(
-            "no generation has a judgement; judgements must have the same question and text"
+            "no judgement has the question and the text of a generation; check that both files "
+            "belong together"
         )
     return places
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from shroom.annotate.base import normal, value_of, with_scores
 from shroom.annotate.scaled_scores import Scaled, changed, column
 from shroom.core.json_writing import json_lines
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
 from shroom.datasets import dreamcatcher
@@ -34,10 +35,11 @@ RANKERS = Registry(
     {
         "percentile": Entry(
             "shroom.annotate.rankers:Percentile",
-            "by comparing sums of scaled scores with sums of their percentiles",
+            "ranks generations by the sum of their scaled scores",
         ),
         "length": Entry(
-            "shroom.annotate.rankers:Length", "by the length of a generation relative to the answer"
+            "shroom.annotate.rankers:Length",
+            "ranks generations by overlap with the answer, or if they are long by several scores",
         ),
     },
 )
@@ -230,9 +232,13 @@ def _notes_on(questions: Sequence[Question]) -> list[str]:
     unsure = sum(q.category is not None and _refusal(q) is None for q in questions)
     notes, n = [], len(questions)
     if without:
-        notes.append(f"{without} of {n} questions are not ranked: no generation has scores")
+        share = f"{without} of {counted(n, 'question')}"
+        notes.append(
+            f"{share} could not be ranked, because no score is available for all normal generations"
+        )
     if unsure:
-        notes.append(f"{unsure} of {n} questions have no refusal, and are ranked without one")
+        share = f"{unsure} of {counted(n, 'question')}"
+        notes.append(f"{share} could only be ranked without a refusal, because there is none")
     return notes
 
 

@@ -24,13 +24,12 @@ class View(Generic[R]):
     Attributes
     ----------
     about : str
-        Definition of premise, hypothesis and p.
+        What the premise, the hypothesis and p are.
     points : callable
-        ``record -> [Datapoint]``, with ``None`` for each datapoint that has no label or no text to
-        compare with.
+        ``record -> [Datapoint]``, with ``None`` for each datapoint that has no label or no premise.
     unit : callable, optional
-        ``record -> unit``; by default each record is a unit. Datapoints of one unit are not
-        independent, so resamples draw whole units.
+        ``record -> unit``; by default, each record is a unit. Datapoints of one unit are not
+        independent, so the bootstrap draws whole units.
     """
 
     about: str
@@ -62,28 +61,28 @@ class DataSet:
     Attributes
     ----------
     name : str
-        Its name in the kit.
+        The name in the kit.
     licence : str
-        Licence as stated by the source.
+        The licence that the source states.
     about : str
-        Its contents in one line.
+        The contents in one line.
     source : str
-        Publication.
+        The publication.
     read : callable
         ``(*paths, problems=None) -> Collection``; see :func:`shroom.datasets.records.read`.
     summary : Summary, optional
-        What to count, measure and group by; by default the labels and lengths of each view.
+        What to count, measure and group by; by default, the labels and text lengths of each view.
     views : dict of View
-        Views by name, the default view first; empty if nothing is labelled.
+        The views by name; the first is the default. Empty if no record is labelled.
     ending : str
-        Ending of file names.
+        The ending of the file names.
     is_linked : bool
-        Whether records refer to another file, so that all files are read together.
+        Whether records refer to records in another file, so that all files are read together.
     predictions : callable or None
         ``(records, wrong, p) -> text``: writes a detector's predictions for the datapoints of any
         view in the native form. ``None`` if there is no native form.
     no_predictions : str
-        Why there is no native form, for messages.
+        The reason why there is no native form, for messages.
     """
 
     name: str
@@ -101,7 +100,7 @@ class DataSet:
     no_predictions: str = "there is no native form of predictions"
 
     def view(self, name: str | None = None) -> View[Any]:
-        """Return a view, by default the first.
+        """Return a view; by default, the first one.
 
         Raises
         ------

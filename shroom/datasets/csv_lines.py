@@ -45,7 +45,7 @@ def _is_known(
     for name, needed in columns.items():
         if counts[name] > 1 or (needed and not counts[name]):
             actual = (
-                f"{counts[name]} of that name" if counts[name] else f"columns {show(list(header))}"
+                f"{counts[name]} such columns" if counts[name] else f"columns {show(list(header))}"
             )
             problems.add("key-missing", file, f'one column "{name}"', actual)
     for name in header:

@@ -44,7 +44,7 @@ class Description(Result):
     problems : Problems
         All warnings about the files.
     how : Intervals
-        Settings of the intervals.
+        Settings for the intervals.
     """
 
     dataset: str
@@ -59,7 +59,7 @@ class Description(Result):
 
     @cached_property
     def verdict(self) -> str:
-        """What the files hold: their records, and how many datapoints are hallucinated."""
+        """The number of records in the files, and how many datapoints are hallucinated."""
         records = counted(self.counts["records"], "record")
         files = counted(len(self.files), "file")
         return f"{self.dataset}: {records} in {files}; {self._share()}."
@@ -72,13 +72,14 @@ class Description(Result):
             Counter(point.label for point in view.datapoints(records)) for view in views.values()
         ]
         if not counts or not counts[0]:
-            return "none is labelled"
+            return "no record is labelled"
         n, wrong = counts[0].total(), counts[0][Label.HALLUCINATION]
         # The view is named if another view counts differently.
         of = f"{wrong} of {counted(n, 'labelled datapoint')}"
         if any(other != counts[0] for other in counts):
-            return f"in the view '{next(iter(views))}', {of} have p > 0.5 ({wrong / n:.1%})"
-        return f"{of} are hallucinated ({wrong / n:.1%})"
+            have = "has" if wrong == 1 else "have"
+            return f"in the view '{next(iter(views))}', {of} {have} p > 0.5 ({wrong / n:.1%})"
+        return f"{of} {'is' if wrong == 1 else 'are'} hallucinated ({wrong / n:.1%})"
 
     def tables(self) -> list[Shown]:
         """Return the counts, labels, lengths, the data set's own tables and the agreement."""
@@ -101,7 +102,7 @@ class Description(Result):
         notes = [*(f"note: {note}" for note in contents.notes), f"warnings: {warnings}"]
         bounds_of = [pair for table in listed for row in table.rows for pair in row.items()]
         if any(value and name.endswith("_ci") for name, value in bounds_of):
-            above = f"; normal with more than {self.normal_above} units, except for agreement"
+            above = f"; normal approximation above {self.normal_above} units, except for agreement"
             made = how_made(self.how, f"{self.how.resamples} resamples")
             notes += [made + above * bool(self.normal_above), *doubts(bounds_of)]
         return [*self._files(), *labels, *figures, Shown(notes=notes, width=WIDTH)]
@@ -194,15 +195,15 @@ def describe(
     name : str
         Name of the data set.
     data : path, rows or data frame, or sequence of them
-        Files, folders, zips, rows or frames in the native form, or a pipe (``"-"``). By default,
-        the copy on this machine.
+        Files, folders, zips, rows or data frames in the native form, or a pipe (``"-"``). By
+        default, the copy of the data set on this machine.
     how : Intervals
-        Settings of the intervals.
+        Settings for the intervals.
 
     Raises
     ------
     InvalidInput
-        If there are errors or no usable rows; it lists every problem.
+        With every problem, if there are errors or no usable rows.
     ShroomError
         If there is no data set of that name, or the files belong to another data set.
 

@@ -232,12 +232,12 @@ DATA_SET = DataSet(
         },
         tables={
             "file": Groups(
-                "questions with generations, and rankings of two or more texts",
+                "questions with generations, and rankings of at least two texts",
                 _in_file,
                 by_file=True,
             ),
             "category": Groups(
-                "questions and rankings by category, and the p of their normal generations",
+                "questions and rankings by category, with p of their normal generations",
                 _in_category,
                 {"category": _category},
                 by_file=True,

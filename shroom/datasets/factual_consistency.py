@@ -188,7 +188,7 @@ DATA_SET = DataSet(
             "decoding": _by("file", "decoding"),
             "model_type_decoding": _by("file", "model_type", "decoding"),
             "verifiable_only": Groups(
-                "the same, counting only judgements of verifiable responses",
+                "responses by file, counting only judgements of verifiable responses",
                 partial(figures, verifiable_only=True),
                 {"file": attrgetter("file")},
                 order=by_name,

@@ -169,8 +169,7 @@ DATA_SET = DataSet(
         },
         tables={
             "domain": Groups(
-                "wrong: not factual, so the datapoint is hallucinated; "
-                "a response is wrong if a segment is wrong",
+                "wrong segments (not factual, so hallucinated) and responses with wrong segments",
                 _figures,
                 {"domain": lambda record: record.domain},
                 order=lambda values, _: (*DOMAINS, *values).index(*values),
@@ -200,7 +199,7 @@ DATA_SET = DataSet(
             partial(_points, references=True),
         ),
         "prompt": View(
-            "segments of answers compared with only the prompt", partial(_points, references=False)
+            "segments of answers compared only with the prompt", partial(_points, references=False)
         ),
     },
 )

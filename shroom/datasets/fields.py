@@ -49,23 +49,25 @@ class Rule:
     Attributes
     ----------
     otherwise : object
-        Replacement of an odd value. If the field has no default, its absence is odd, too.
+        The replacement for an invalid value, and for a missing value if there is no default.
     null : bool
         Whether an optional field may be null.
     words : tuple of str
-        Known texts; other texts are reported and kept.
-    code, unknown : str
-        Codes of an odd value (by default the code of its type) and of an unknown word.
+        Known texts. Other texts are reported and kept.
+    code : str
+        The code of an invalid value; by default, the code of the type.
+    unknown : str
+        The code of an unknown word.
     often : bool
-        Whether an unknown word is reported only once a file.
+        Whether an unknown word is reported only once for each file.
     expected : str
-        The expected value in words, by default the type.
+        The expected value in words; by default, the type.
     parse : callable, optional
-        ``(value, report, key) -> value``, used instead of the type; raises :class:`Odd`.
+        ``(value, report, key) -> value``, used instead of the type. It may raise :class:`Odd`.
     lenient : bool
-        Whether items of a list that are not objects are left out; otherwise the list is odd.
+        Whether to leave out list items that are not objects. Otherwise, the list is invalid.
     item : str
-        Name of an object of a list in messages; by default its key and place.
+        The name of an object of a list in messages; by default, its key and place.
     """
 
     otherwise: Any = NODEFAULT

@@ -70,21 +70,21 @@ class Groups:
     Attributes
     ----------
     about : str
-        Title.
+        The title.
     figures : callable
         ``(records, intervals) -> row``: the figures of a group.
     by : dict of callable
-        By column, ``record -> value``; a record with the value ``None`` is in no group.
+        By column, ``record -> value``. A record with the value ``None`` belongs to no group.
     by_file : bool
         Whether the first column is the file.
     only : callable, optional
-        ``record -> bool``: selects records; files without selected records are left out.
+        ``record -> bool``: selects records. Files without selected records are left out.
     order : callable, optional
-        ``(values, records) -> key``: sorts the groups of a file; by default they are not sorted.
+        ``(values, records) -> key``: sorts the groups of a file. By default, groups are not sorted.
     total : str
-        Position of a row of all records: ``first``, ``last`` or none.
+        The position of a row for all records: ``first``, ``last``, or empty for no such row.
     also : tuple of str
-        Figures to show as keys.
+        The figures to show as keys.
     """
 
     about: str
@@ -151,11 +151,12 @@ class Parts:
     Attributes
     ----------
     about, key : str
-        Title, and the column of the kind.
+        The title, and the column that contains the kind.
     parts : callable
         ``record -> kinds``, one for each part.
     names : tuple of str
-        Columns: number of records with the kind, number of its parts, and its share of all parts.
+        The columns for the number of records with the kind, the number of parts of the kind, and
+        the share of the kind in all parts.
     """
 
     about: str

@@ -146,7 +146,7 @@ DATA_SET = DataSet(
         },
         tables={
             "task": Groups(
-                "records by task; two texts each, in the task general only one",
+                "records by task; a record has two texts, in the task general only one text",
                 _figures,
                 {"task": lambda record: record.task},
                 total="last",

@@ -31,7 +31,7 @@ NAME = "mushroom2025"
 
 _NOT_THE_SAME = (
     "agreement is computed from the spans in annotations, with characters as items; "
-    "labels_as_annotated: share of characters whose soft label equals these annotators' share"
+    "labels_as_annotated is the share of characters whose soft label equals these annotators' share"
 )
 
 

@@ -136,7 +136,7 @@ def score(
     """Return the scores of predictions in a data set's native form."""
     if name not in SCORED:
         raise ShroomError(
-            f"{name} has no native form of predictions (only {', '.join(SCORED)} have one); run "
+            f"{name} has no native form of predictions, unlike {', '.join(SCORED)}; run "
             f"'shroom datasets convert {name} {gold} -o gold.json', and score a submission in "
             f"SHROOM's form against gold.json"
         )

@@ -174,9 +174,9 @@ DATA_SET = DataSet(
         },
         tables={
             "task": _by("answers of good quality; an answer with any span is hallucinated", "task"),
-            "model": _by("the same by model", "model"),
+            "model": _by("answers of good quality by model", "model"),
             "label_type": Parts(
-                "spans of these answers by type of hallucination",
+                "spans in answers of good quality by type of hallucination",
                 "label_type",
                 of(Response, _kinds),
                 ("responses", "spans", "share_of_spans"),

@@ -42,25 +42,25 @@ class Form(Generic[R]):
     kinds : dict of type
         Record types by a key that only their rows have; ``""`` for any row.
     check : callable
-        ``(record, report)``: reports other oddities, or raises :class:`Unusable`.
+        ``(record, report)``: reports other unexpected values, or raises :class:`Unusable`.
     same : callable
-        ``record -> value``, equal for repeated records.
+        ``record -> value``; repeated records have equal values.
     across : bool
-        Whether repeated records are searched for across files.
+        Whether a record may repeat a record of another file.
     id : str
-        Key of a row's id, for messages.
+        The key of a row's id, for messages.
     ids : str
-        Code of a repeated id; empty if ids may repeat.
+        The code of a repeated id; empty if ids may repeat.
     needs : tuple of str
-        Keys that every row must have; a missing key is an error, not a dropped row.
+        The keys that every row must have. A missing key is an error; the row is not dropped.
     known : bool
         Whether unknown keys are reported.
     link : Link, optional
         How records of two files belong together.
     endings : tuple of str
-        Endings of file names.
+        The endings of file names.
     by_content : bool
-        Whether files named ``.json`` may be JSON Lines; the first line decides.
+        Whether files named ``.json`` may be JSON Lines, depending on their first line.
     """
 
     kinds: Mapping[str, type[R]]

@@ -101,7 +101,13 @@ DATA_SET = DataSet(
                 _figures,
                 by_file=True,
             ),
-            "task": Groups("the same by task", _figures, _BY_TASK, by_file=True, order=by_name),
+            "task": Groups(
+                "contents of the rows, and the share labelled Hallucination, by task",
+                _figures,
+                _BY_TASK,
+                by_file=True,
+                order=by_name,
+            ),
         },
         agreement=Groups(
             "agreement of the annotators' votes",

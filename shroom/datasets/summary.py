@@ -51,17 +51,17 @@ class Summary:
     Attributes
     ----------
     labels : dict of callable
-        By name, ``record -> labels``: labels to count. Numbers are sorted.
+        By name, ``record -> labels``: the labels to count. Numbers are sorted.
     texts : dict of callable
-        By name, ``record -> texts``: texts to measure.
+        By name, ``record -> texts``: the texts whose lengths are measured.
     tables : dict of Groups or Parts
-        Tables by name.
+        The tables by name.
     agreement : Groups, optional
-        Agreement of annotators.
+        The agreement of the annotators.
     notes : dict of callable
-        Notes, each shown if ``record -> bool`` is true for any record.
+        The notes. A note is shown if its ``record -> bool`` is true for any record.
     check : callable, optional
-        ``(files, problems)``: reports problems of whole files.
+        ``(files, problems)``: reports problems that concern whole files.
     """
 
     labels: Mapping[str, Values] = field(default_factory=dict)

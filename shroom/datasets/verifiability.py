@@ -157,27 +157,25 @@ DATA_SET = DataSet(
         },
         tables={
             "system_name": _citations(
-                "statements worth verifying and supported, citations judged and precise",
+                "statements (worth verifying, supported) and citations (judged, precise) by system",
                 "system_name",
             ),
-            "split": _citations("the same by query distribution", "split", **_MAIN),
+            "split": _citations("citation metrics by query distribution", "split", **_MAIN),
             "system_name_split": _citations(
-                "the same by system and query distribution", "system_name", "split", **_MAIN
+                "citation metrics by system and query distribution", "system_name", "split", **_MAIN
             ),
             "file": Groups(
-                "rows by kind, and verdicts without a text of the page to compare with",
+                "rows by kind, and verdicts without the text of the cited page",
                 _in_file,
                 by_file=True,
             ),
         },
         notes={
-            "the published totals (Liu et al. 2023) are for the full human evaluation; citation "
-            "metrics for a selection of its records cannot be compared with them": partial(
-                _is, Response
-            ),
-            "no citation metrics for judgements of cited pages, because their files do not contain "
-            "all statements of a response; 'shroom datasets convert verifiability' turns the "
-            "judgements into datapoints": partial(_is, PageJudgement),
+            "only citation metrics for the full human evaluation can be compared with the "
+            "published totals (Liu et al. 2023)": partial(_is, Response),
+            "judgements of cited pages have no citation metrics, because their files do not "
+            "contain all statements of a response; 'shroom datasets convert verifiability' turns "
+            "the judgements into datapoints": partial(_is, PageJudgement),
         },
     ),
     views={

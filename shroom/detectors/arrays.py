@@ -58,8 +58,7 @@ def proportions(y: Any, n: int) -> Floats:
     if p.shape != (n,) or not ((p >= 0) & (p <= 1)).all():
         raise ShroomError(
             f"y: expected a proportion from 0 to 1, or True or False, for each of {n} datapoints, "
-            f"got {show(y)}; for label names, pass y == 'Hallucination'; for "
-            "cross_val_predict(method='predict_proba'), which replaces proportions by class "
-            "numbers, pass y > 0.5"
+            f"got {show(y)}; if y contains label names, pass y == 'Hallucination'; in "
+            "cross_val_predict(method='predict_proba'), pass y > 0.5"
         )
     return p

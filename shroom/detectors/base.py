@@ -29,7 +29,7 @@ Items = Data | Sequence[Datapoint]
 
 
 class Detector:
-    """Base class of detectors, which predict p(Hallucination) for datapoints.
+    """Base class of detectors, which predict p(Hallucination) of datapoints.
 
     A subclass sets :attr:`name` and defines :meth:`p`; everything else has a default. If it is a
     dataclass, its fields are the settings, and values are converted to their types: see
@@ -43,32 +43,33 @@ class Detector:
     Attributes
     ----------
     name : str
-        Its name in the registry.
+        The name in the registry.
     threshold : float or None
-        The setting: the label is Hallucination if p is greater. ``None`` for the fitted
-        threshold.
+        The label is Hallucination if p is greater. ``None`` stands for the fitted threshold.
     threshold_ : float
-        The threshold that applies.
+        The threshold in use.
     annotations : tuple of str
-        The kinds of annotation that it predicts: ``binary``, a label with p(Hallucination), or
-        the kinds of a :class:`~shroom.detectors.span_detector.SpanDetector`.
+        The kinds of annotation that the detector predicts. ``binary`` stands for a label with
+        p(Hallucination). A :class:`~shroom.detectors.span_detector.SpanDetector` has other kinds.
     start_setting : str
-        The name of the setting for ``shroom fit --model``: the model to start from.
+        The name of the setting that ``shroom fit --model`` sets: the model to start from.
     labels_itself : bool
-        Whether its labels are independent of p and the threshold.
-    reference, rule : Rule
-        The setting for choosing the reference, and the rule that applies.
+        Whether the labels are independent of p and the threshold.
+    reference : Rule or None
+        How to choose the reference; ``None`` if the fitted model decides.
+    rule : Rule
+        The rule in use.
     multilingual : bool
-        Whether it reads the source language of a translation.
+        Whether the detector reads the source language of a translation.
     languages : tuple of str
-        The codes of the languages that it reads, such as ``en``; a note counts items in other
-        languages. Empty if it reads any language, or declares none.
+        The codes of the languages that the detector reads, such as ``en``. A note counts the items
+        in other languages. Empty if the detector reads any language or declares no languages.
     report : callable or None
-        Called during fitting with the progress: ``step``, ``steps`` and ``loss``.
+        Called during fitting with an object that has ``step``, ``steps`` and ``loss``.
     device : str or None
-        The device on which it was fitted; ``None`` is the CPU.
+        The device on which the detector was fitted. ``None`` stands for the CPU.
     classes_ : array, shape [2]
-        ``False`` and ``True``: whether the label is Hallucination.
+        The classes of scikit-learn: whether the label is Hallucination, ``False`` and ``True``.
 
     Examples
     --------
@@ -118,16 +119,16 @@ class Detector:
         Parameters
         ----------
         datapoints : sequence of Datapoint, length n
-            May be empty. Each has one ``tgt``: if a datapoint has several, p is predicted for each,
-            and the lowest counts.
+            The datapoints, perhaps none. Each has one ``tgt``: the base class calls the method
+            once for every target of a datapoint, and uses the lowest p.
         run : Run
-            The device, the batches, the progress bar and the notes to the user. A method that does
-            not need it may omit the parameter.
+            The device, the batch size, the progress bar and the notes to the user. A method that
+            uses none of them may omit the parameter.
 
         Returns
         -------
         array, shape [n]
-            In [0, 1].
+            Numbers from 0 to 1.
         """
         del datapoints, run
         raise ShroomError(
@@ -147,9 +148,9 @@ class Detector:
     def columns(
         self, datapoints: Sequence[Datapoint], run: Run = RUN, annotation: Annotation | None = None
     ) -> dict[str, list[Any]]:
-        """Return the columns of a submission, except ids: n values by key.
+        """Return the columns of a submission by key, without the ids: n values each.
 
-        ``annotation`` is the edition's annotation; its kind is in :attr:`annotations`.
+        ``annotation`` is the annotation of the edition, whose kind is in :attr:`annotations`.
         """
         del annotation
         p, flagged = self.decide(datapoints, run)
@@ -162,7 +163,7 @@ class Detector:
 
     @property
     def threshold_(self) -> float:
-        """The threshold that applies."""
+        """The threshold in use."""
         return 0.5 if self.threshold is None else self.threshold
 
     def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
@@ -172,10 +173,11 @@ class Detector:
 
     @property
     def identity(self) -> str:
-        """A text that changes if anything changes that p depends on, except texts and settings.
+        """A text that identifies the model, such as a revision or a digest of the weights.
 
-        Such as a revision or a digest of weights. By default it is the name; a class of another
-        package adds a digest of the file that defines it.
+        It must change if p changes for the same texts and settings. By default, it is the name; for
+        a class of another package, the default contains a digest of the file that defines the
+        class.
         """
         module = type(self).__module__
         path = getattr(sys.modules.get(module), "__file__", None)
@@ -207,23 +209,23 @@ class Detector:
 
     @property
     def training_items(self) -> TrainingItems:
-        """The items on which it was fitted; by default none."""
+        """The items on which the detector was fitted; by default none."""
         return TrainingItems()
 
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
-        """Return which datapoints get p from a model that was fitted on them: shape [n]."""
+        """Return whether each datapoint gets p from a model that was fitted on it: shape [n]."""
         del run
         return np.zeros(len(datapoints), bool)
 
     def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
-        """Return which datapoints are training items that get their out-of-fold p: shape [n]."""
+        """Return whether each datapoint is a training item with out-of-fold p: shape [n]."""
         del run
         return np.zeros(len(datapoints), bool)
 
     # As scikit-learn asks for; it is not imported, since it asks for methods, not for a base class.
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - its name
-        """Return the settings by name; they do not nest."""
+        """Return the settings by name. No setting is itself an estimator."""
         del deep
         return {name: getattr(self, name) for name in settings_of(type(self))}
 

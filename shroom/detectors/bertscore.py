@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shroom.core.printing import counted
 from shroom.inference import hub
 from shroom.inference.compute import batches, compute
 from shroom.inference.run_settings import RUN, Run
@@ -40,7 +41,8 @@ class BertScore:
         length = {text: tokens[safe] + special for text, safe in texts.items()}
         cut = sum(n > room for n in length.values())
         if cut:
-            run.note(f"{cut} sentences were truncated: the encoder reads at most {room} tokens")
+            long = counted(cut, "sentence")
+            run.note(f"{long} had to be truncated: the encoder reads at most {room} tokens")
 
         read = {text: max(1, min(n, room)) for text, n in length.items()}
         vectors: dict[str, NDArray[np.float32]] = {}

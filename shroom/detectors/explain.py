@@ -28,18 +28,18 @@ class Explanation:
     hyp : str
         The hypothesis.
     spans : tuple of (start, end)
-        Positions of the words, in order and without overlap; the rest is white space.
+        Start and end of each word; only white space is between them.
     weights : tuple of float
-        For each word, p with it minus p without it: positive if the word increases p.
+        For each word, p with the word minus p without it: positive if the word increases p.
     p : float
         p(Hallucination) of the whole hypothesis.
     flagged : bool or None
-        Whether the detector's label is Hallucination, if the label is independent of p.
+        Whether the detector's label is Hallucination; ``None`` if the label follows from p.
     in_sample : bool
         Whether the detector was fitted on the datapoint, which moves p towards its label.
     premises : tuple of str
-        The texts that the hypothesis is compared with; of several references, the one with the
-        lowest p.
+        The texts that the hypothesis is compared with. If there are several references, this is the
+        reference with the lowest p.
     """
 
     hyp: str
@@ -89,8 +89,8 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
 
     Notes
     -----
-    A weight describes the detector, not the truth. Two words with the same meaning hide each
-    other, because the other one remains if one is left out.
+    A weight describes the detector, not the truth. If two words have the same meaning, the weights
+    of both are small, because leaving out one of them leaves the other.
 
     Source: Li, Monroe and Jurafsky (2016), "Understanding Neural Networks through Representation
     Erasure".
@@ -111,17 +111,17 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     grouped = _grouped(places)
     if len(grouped) < len(places):
         run.note(
-            f"the hypothesis has {len(places)} words, so {len(grouped)} groups of neighbouring "
-            "words are left out instead"
+            f"the hypothesis has {len(places)} words, so groups of neighbouring words are left "
+            f"out instead of single words ({len(grouped)} groups)"
         )
     elif len(places) == 1:
-        run.note("the hypothesis is one word; it is compared with an empty hypothesis")
+        run.note("the hypothesis has only one word, so it is compared with an empty hypothesis")
     # Its out-of-fold p is another model's, which the variants' p cannot be compared with.
     run = replace(run, in_sample=True)
     variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in grouped]
     single = by_reference([datapoint])[0] if datapoint.other_tgts else []
     if single:
-        run.note(f"of {len(single)} references, the one with the lowest p is used")
+        run.note(f"the explanation uses the reference with the lowest p, out of {len(single)}")
     values, labels = detector.decide([datapoint, *variants, *single], run)
     flagged = bool(labels[0]) if detector.labels_itself else None
     (in_sample,) = detector.in_sample([datapoint], run).tolist()

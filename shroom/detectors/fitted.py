@@ -37,9 +37,9 @@ class FittedDetector(Detector):
 
     - ``_fit(datapoints, p, run)``, which fits it on the annotators' proportions p: shape [n];
     - ``_p(datapoints, run)``, which returns the p of the fitted model: shape [n], in [0, 1];
-    - for ``shroom fit``, ``save(path, **about)``, and a setting ``model``, the path of a saved
-      model. ``save`` should also write the training items (``to_dict`` and ``from_dict`` convert
-      them to and from JSON); otherwise scores on them are not marked.
+    - for ``shroom fit``, ``save(path, **about)`` and a setting ``model``, the path of a saved
+      model. ``save`` should also write the training items, so that scores on them are marked as
+      in-sample. Their methods ``to_dict`` and ``from_dict`` convert them to and from JSON.
 
     If fitting determines a threshold, ``fitted_threshold`` returns it. A shallow copy must be a
     detector with the same settings that can be fitted independently, because cross-validation fits
@@ -66,9 +66,10 @@ class FittedDetector(Detector):
     _items: TrainingItems = TrainingItems()
 
     def fit(self, X: Items, y: Any = None, run: Run = RUN) -> Self:
-        """Fit the detector, and return it.
+        """Fit the detector and return it.
 
-        It remembers the datapoints as training items, so that scores on them are marked.
+        The detector stores the datapoints as training items, so that scores on them are marked as
+        in-sample.
 
         Raises
         ------
@@ -81,7 +82,7 @@ class FittedDetector(Detector):
         return self
 
     def _fit(self, datapoints: Sequence[Datapoint], p: Floats, run: Run) -> None:
-        """Fit it on the annotators' proportions p: shape [n], in [0, 1]."""
+        """Fit the detector on the annotators' proportions p: shape [n], in [0, 1]."""
         raise NotImplementedError
 
     def save(self, path: str, **about: Any) -> None:
@@ -90,11 +91,11 @@ class FittedDetector(Detector):
 
     @property
     def training_items(self) -> TrainingItems:
-        """The items on which it was fitted."""
+        """The items on which the detector was fitted."""
         return self._items
 
     def remember(self, items: TrainingItems) -> None:
-        """Store the items on which it was fitted, with their out-of-fold p."""
+        """Store the items on which the detector was fitted, with their out-of-fold p."""
         self._items = items
 
     @property
@@ -104,7 +105,7 @@ class FittedDetector(Detector):
 
     @property
     def threshold_(self) -> float:
-        """The threshold that applies: that of the settings, otherwise the fitted one."""
+        """The threshold in use: the setting, or the fitted threshold if there is no setting."""
         return self.fitted_threshold if self.threshold is None else self.threshold
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
@@ -114,7 +115,7 @@ class FittedDetector(Detector):
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
 
-        Training items get their out-of-fold p if it is stored, unless ``run.in_sample``.
+        Training items get their stored out-of-fold p, unless ``run.in_sample`` is set.
         """
         if not datapoints:
             return np.empty(0)
@@ -124,7 +125,7 @@ class FittedDetector(Detector):
         return np.where(np.isnan(stored), self._p(datapoints, run), stored)
 
     def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
-        """Return the threshold of each p; an out-of-fold p has the threshold of its fold."""
+        """Return the threshold for each p; for an out-of-fold p, the threshold of its fold."""
         fitted = super().thresholds_of(datapoints, run)
         if run.in_sample or self.threshold is not None:
             return fitted
@@ -132,12 +133,12 @@ class FittedDetector(Detector):
         return np.where(np.isnan(of_folds), fitted, of_folds)
 
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
-        """Return which datapoints get p from a model that was fitted on them: shape [n]."""
+        """Return whether each datapoint gets p from a model that was fitted on it: shape [n]."""
         unknown = ~self.out_of_fold_items(datapoints, run)
         return np.asarray(unknown & self.training_items.contain(datapoints))
 
     def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
-        """Return which datapoints are training items that get their out-of-fold p: shape [n]."""
+        """Return whether each datapoint is a training item with out-of-fold p: shape [n]."""
         return ~np.isnan(self._out_of_fold_p(datapoints, run))
 
     def out_of_fold(
@@ -154,7 +155,7 @@ class FittedDetector(Detector):
         p : array, shape [n]
             The annotators' proportions.
         folds : int
-            The number of folds; at most the number of groups of such datapoints.
+            The number of folds; reduced if there are fewer groups of such datapoints.
 
         Returns
         -------
@@ -179,12 +180,12 @@ class FittedDetector(Detector):
         files : mapping of sequence of Datapoint
             The labelled datapoints of each file.
         folds : int
-            As of :meth:`out_of_fold`.
+            As for :meth:`out_of_fold`.
 
         Returns
         -------
         TrainingItems, dict of dict
-            The figures of each file, by their names: ``n`` first.
+            The figures for each file, by name; ``n`` is the first.
         """
         points = [point for file in files.values() for point in file]
         p = np.array([point.p for point in points], np.float64)
@@ -219,7 +220,10 @@ class Fitted:
 
 
 class JSONDetector(FittedDetector):
-    """A fitted detector in a JSON file, ``model`` or else ``shipped``; ``_fit`` sets ``_state``."""
+    """Base class of detectors whose fitted model is a JSON file: ``model``, else ``shipped``.
+
+    The method ``_fit`` sets ``_state``.
+    """
 
     shipped: ClassVar[Path]
     #: Options of the command that fits one.
@@ -276,6 +280,6 @@ class JSONDetector(FittedDetector):
                 raise
             reason = error if isinstance(error, ShroomError) else why_unreadable(error)
             raise ShroomError(
-                f"{path}: not a model of the {self.name} detector: {reason}; to create one, use: "
-                f"shroom fit {self.name} DATA {self.options}-o MODEL"
+                f"{path} is not a model of the detector {self.name} ({reason}); to fit a model, "
+                f"use: shroom fit {self.name} DATA {self.options}-o MODEL"
             ) from error

@@ -34,9 +34,9 @@ class Lexical(JSONDetector):
     Parameters
     ----------
     model : path, optional
-        A fitted model; by default the one that ships with the kit.
+        A fitted model; by default, the model that ships with the kit.
     threshold : float, optional
-        By default the fitted threshold.
+        The label is Hallucination if p is greater; by default, the fitted threshold.
 
     Examples
     --------

@@ -29,19 +29,20 @@ Class = Annotated[Annotated[str, Meta(pattern=r"\S")] | int, Meta(title="a class
 
 @dataclass(eq=False, repr=False)
 class NLI(Detector):
-    """p(Hallucination) from one NLI model or several that read reference and hypothesis.
+    """p(Hallucination) from NLI models that read the reference and the hypothesis.
 
     Parameters
     ----------
     model : str or list of str
-        Folders or names on the hub of sequence classifiers; the p of several are averaged.
+        Sequence classifiers: folders, or names on the hub. If there are several models, their p is
+        averaged.
     revision : str or list of str, optional
-        A commit, tag or branch of each.
+        A commit, tag or branch for each model.
     formula : str
         ``c/(c+e)``, which is 0.5 if both are 0, ``1-e`` or ``c``.
     entailment, contradiction, neutral : str, optional
-        The class with this meaning, by its name or its number, for any sequence classifier, such
-        as a fact checker.
+        The name or the number of the class with this meaning, if the model's class names do not
+        show it, as in a fact checker.
     reference : str
         Which text the hypothesis is compared with: a value of
         :class:`shroom.core.datapoint.Rule`.
@@ -55,9 +56,9 @@ class NLI(Detector):
 
     Notes
     -----
-    The meanings of the classes follow from their names in the model's ``id2label``, unless they are
-    specified. For a model with two classes, one is enough. A single class is entailment, unless its
-    name means contradiction. If there are two premises, the lower p counts.
+    The meanings of the classes follow from their names in the model's ``id2label``, unless you
+    specify them. For a model with two classes, specify one of them. A single class is entailment,
+    unless its name means contradiction. If there are two premises, the lower p counts.
     """
 
     name: ClassVar[str] = "nli"
@@ -77,7 +78,7 @@ class NLI(Detector):
         super().__post_init__()
         if self.revision and len(self.revision) != len(self.model):
             raise ShroomError(
-                f"revision: expected {len(self.model)}, one for each model, got "
+                f"revision: expected one revision for each model ({len(self.model)}), got "
                 f"{len(self.revision)}"
             )
         self._loaded: dict[tuple[str | None, str | None], list[_Classifier]] = {}
@@ -215,10 +216,10 @@ class _Classifier:
         if not long:
             return
         hyps = sum(map(self._reader.cuts_second, long))
-        also = f", and {hyps} hypotheses" if hyps else ""
+        also = f" and {hyps} of {len(pairs)} hypotheses" if hyps else ""
         run.note(
-            f"{len(long)} of {len(pairs)} premises were truncated{also}: {self._name} reads at "
-            f"most {self._reader.room} tokens of premise and hypothesis together"
+            f"{len(long)} of {len(pairs)} premises{also} had to be truncated: {self._name} reads "
+            f"at most {self._reader.room} tokens of premise and hypothesis together"
         )
 
 

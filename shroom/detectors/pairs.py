@@ -22,8 +22,8 @@ Aggregate = Literal["max", "mean", "first"]
 Overlap = Annotated[int, Meta(ge=0, le=100)]
 #: The ways to aggregate the values of a premise's windows, with the words for a note.
 AGGREGATES = {
-    "max": "the window that best supports the hypothesis counts",
-    "mean": "the mean over the windows counts",
+    "max": "p comes from the window that best supports the hypothesis",
+    "mean": "p is the mean over the windows",
     "first": "the end of the premise was not read",
 }
 #: Minimum share of a model's input for the premise, however long the hypothesis is.
@@ -136,14 +136,13 @@ class Windowed(Generic[Item]):
         sentences, total, rule = [], len(self.starts), AGGREGATES[options.aggregate]
         if self.split:
             sentences.append(
-                f"{self.split} of {total} premises are longer than the {room} tokens that {name} "
-                f"reads at once; they were split into {self.windows} windows: {rule}"
+                f"{self.split} of {total} premises had to be split into {self.windows} windows, "
+                f"because {name} reads at most {room} tokens; {rule}"
             )
         if self.cut:
             sentences.append(
-                f"{self.cut} of {total} hypotheses {'was' if self.cut == 1 else 'were'} truncated: "
-                f"{name} reads {room} tokens at once, at least a quarter of which is "
-                "reserved for the premise"
+                f"{self.cut} of {total} hypotheses had to be truncated: {name} reads at most "
+                f"{room} tokens, and at least a quarter of them is reserved for the premise"
             )
         return sentences
 

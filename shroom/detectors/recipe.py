@@ -22,7 +22,7 @@ Splits = Annotated[list[str], Meta(min_length=1, title='a list of splits, such a
 
 @dataclass(frozen=True)
 class Recipe:
-    """A detector with settings, splits (by default those of submissions) and precision."""
+    """A detector with settings, precision, and splits (by default, the splits of submissions)."""
 
     name: str
     detector: str

@@ -52,7 +52,7 @@ REGISTRY = Registry(
             "asks a language model whether the context supports the hypothesis",
             (),
             "",
-            "--model, and --set endpoint=URL unless the model runs on this machine",
+            "--model; also --set endpoint=URL, unless the model runs on this machine",
         ),
         "selfcheck": Entry(
             "shroom.detectors.selfcheck:SelfCheck",
@@ -78,7 +78,7 @@ REGISTRY = Registry(
             "a linear probe on the hidden state of a language model at the source",
             _TORCH,
             "models",
-            "--model: the file that shroom annotate probe train wrote",
+            "--model: a folder written by 'shroom annotate probe train'",
         ),
     },
     group="shroom.detectors",
@@ -94,11 +94,15 @@ def check_annotation(chosen: Detector | type[Detector], edition: Edition) -> Non
     """Raise if a detector does not predict the edition's kind of annotation."""
     kind = edition.annotation.kind
     if kind not in chosen.annotations:
-        instead = f"use {DEFAULTS[kind]}" if kind in DEFAULTS else "the kit has no detector for it"
+        instead = (
+            f"use the detector {DEFAULTS[kind]}"
+            if kind in DEFAULTS
+            else "use a detector of your own"
+        )
         instead += ", or specify the edition of the data with --edition"
         raise ShroomError(
-            f"the detector {chosen.name} predicts {' or '.join(chosen.annotations)}, but the "
-            f"annotation of {edition.name} is {kind}; {instead}"
+            f"the detector {chosen.name} predicts the annotation {' or '.join(chosen.annotations)},"
+            f" but {edition.name} has the annotation {kind}; {instead}"
         )
 
 

@@ -22,6 +22,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.word_spans import spans
 from shroom.detectors.base import Detector
@@ -41,22 +42,22 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 class SelfCheck(Detector):
     """p(Hallucination) from other samples of the same model.
 
-    Three variants, with samples S_1 … S_k of a hypothesis:
+    There are three variants:
 
     ``ngram``
-        An n-gram model of the samples and the hypothesis, on lower-cased words:
-        q(g) = count(g) / count of all n-grams. The surprise x is the mean of -ln q(g) over the
-        n-grams of the hypothesis, or their maximum; p = x / (x + ln 32), which has the order of x,
-        so that rho is the paper's. The threshold 0.5 is a convention: calibrate it.
+        An n-gram model is estimated from the lower-cased words of the samples and the hypothesis:
+        q(g) = count(g) / count of all n-grams. The surprise x is the mean or the maximum of
+        -ln q(g) over the n-grams of the hypothesis, and p = x / (x + ln 32). This p has the order
+        of x, so rho is the same as in the paper. The threshold 0.5 is a convention: calibrate it.
     ``bertscore``
-        p = 1 - mean over samples of the best F1 that a sentence of the sample has with the
-        sentence of the hypothesis; F1 by greedy cosine matching of an encoder's token vectors, a
-        negative one counting as 0. Of several sentences in the hypothesis, the mean.
+        F1 of two sentences is computed by greedy cosine matching of an encoder's token vectors; a
+        negative F1 counts as 0. For each sentence of the hypothesis, the best F1 with a sentence
+        of each sample is averaged over the samples. p is 1 minus the mean over the sentences.
     ``nli``
-        p = mean over samples of C / (C + E), with the sample as premise and the hypothesis as
-        hypothesis; 0.5 if both are 0.
+        p is the mean of C / (C + E) over the samples, with the sample as the premise. The ratio is
+        0.5 if both probabilities are 0.
 
-    A blank hypothesis has p = 0.5, since there is nothing to compare with the samples.
+    A blank hypothesis has p = 0.5, because there is nothing to compare with the samples.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ class SelfCheck(Detector):
             )
         several = any(len(names or ()) > 1 for names in (self.model, self.revision))
         if self.variant == "bertscore" and several:
-            raise ShroomError("the variant bertscore takes a single model and a single revision")
+            raise ShroomError("the variant bertscore accepts only one model and one revision")
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         if not datapoints:
@@ -153,8 +154,8 @@ class SelfCheck(Detector):
         if self._samples is None:
             if self.samples is None:
                 raise ShroomError(
-                    "selfcheck needs other samples of the model: specify --set samples=FILE, a "
-                    'JSON list with {"id": ..., "samples": ["...", ...]} for each datapoint'
+                    "selfcheck needs other samples of the model: specify --set samples=FILE with "
+                    'a JSON list of {"id": ..., "samples": ["...", ...]} for each datapoint'
                 )
             self._samples = Samples.read(self.samples)
         return self._samples
@@ -241,7 +242,7 @@ class Samples:
         problems = Problems()
         files = documents(path, problems)
         if len(files) > 1:
-            raise ShroomError(f"{path}: contains {len(files)} files; specify one file of samples")
+            raise ShroomError(f"{path} contains {len(files)} files; specify one file of samples")
         items: list[Any] | None = None
         for file in files:
             items = file.items(problems)
@@ -268,9 +269,9 @@ class Samples:
             return self._by_id(datapoints)
         if len(datapoints) != len(self.rows):
             raise ShroomError(
-                f"{self.file}: {len(self.rows)} rows without ids for {len(datapoints)} datapoints; "
-                "add the ids of the datapoints, or write one row for each datapoint in the order "
-                "of the data"
+                f"{self.file} has {counted(len(self.rows), 'row')} without ids, but the data has "
+                f"{counted(len(datapoints), 'datapoint')}; add the ids of the datapoints, or write "
+                "one row for each datapoint in the order of the data"
             )
         for index, (row, point) in enumerate(zip(self.rows, datapoints)):
             if row.hyp is not None and row.hyp != point.hyp:

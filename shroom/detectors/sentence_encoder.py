@@ -85,7 +85,7 @@ class SentenceEncoder:
         cut = sum(n > self._room for n in length.values())
         if cut:
             run.note(
-                f"{cut} of {len(length)} texts were truncated: {self._name} reads at most "
+                f"{cut} of {len(length)} texts had to be truncated: {self._name} reads at most "
                 f"{self._room} tokens"
             )
         return compute(
@@ -160,7 +160,8 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
         # A broken file can make the libraries raise anything.
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise ShroomError(
-            f"{name}: cannot be loaded by sentence-transformers ({reason[:200]}); download it again"
+            f"{name}: sentence-transformers cannot load the model ({reason[:200]}); download it "
+            "again"
         ) from error
     if not model.tokenizer or not hasattr(model[0], "do_lower_case"):
         raise ShroomError(f"{name}: the first module is not a transformer; use another model")

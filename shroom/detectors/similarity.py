@@ -38,8 +38,8 @@ class Similarity(JSONDetector):
     Parameters
     ----------
     model : str
-        A sentence encoder (a folder or a name on the hub), or the JSON file of a fitted detector,
-        which contains the name of its encoder.
+        A sentence encoder (a folder or a name on the hub), or the JSON file of a fitted detector.
+        The file contains the name of the encoder.
     revision : str, optional
         A commit, tag or branch on the hub.
     reference : str
@@ -50,15 +50,16 @@ class Similarity(JSONDetector):
     calibration : path, optional
         The JSON file of a fitted detector, to use with the encoder ``model``.
     threshold : float, optional
-        The label is Hallucination if p is greater; by default the fitted threshold, else 0.5.
+        The label is Hallucination if p is greater. The default is the fitted threshold, or 0.5 if
+        the detector was not fitted.
     windows, overlap
         How to read a long reference: see
         :class:`shroom.detectors.pairs.Windows`.
 
     Notes
     -----
-    If the detector was not fitted, p is 1 - cosine, at most 1. If there are two references, the
-    more similar one counts.
+    If the detector was not fitted, p is 1 - cosine, but at most 1. If there are two references, the
+    hypothesis is compared with the more similar one.
     """
 
     name: ClassVar[str] = "similarity"
@@ -81,11 +82,9 @@ class Similarity(JSONDetector):
         if not datapoints:
             raise ShroomError("fitting needs labelled datapoints")
         if not 0 < p.sum() < len(p):
-            raise ShroomError(
-                "fitting needs datapoints with both labels: hallucinations and others"
-            )
+            raise ShroomError("fitting needs datapoints with both labels; add the missing ones")
         if self.calibration is not None:
-            raise ShroomError("calibration is the result of fitting; omit it")
+            raise ShroomError("fitting determines the calibration; omit the setting calibration")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
         self._state = Fitted(replace(self._distance, curves=curves))
@@ -155,8 +154,8 @@ class Similarity(JSONDetector):
         if other_rule or self.multilingual > distance.multilingual:
             raise ShroomError(
                 f"{self.calibration or self.model}: fitted with reference={distance.rule.value} "
-                f"and multilingual={str(distance.multilingual).lower()}; omit these settings, or "
-                "fit again with them"
+                f"and multilingual={str(distance.multilingual).lower()}; omit both settings, or "
+                "fit again with your own"
             )
         return fitted
 
@@ -166,7 +165,7 @@ class Similarity(JSONDetector):
         if self.revision and self.revision != (distance.revision or "main"):
             raise ShroomError(
                 f"{self.model}: fitted with revision={distance.revision or 'main'}; omit revision, "
-                "or fit again with it"
+                "or fit again with your revision"
             )
         beside = self.calibration
         if beside is not None and Path(beside).resolve() != Path(self.model).resolve():

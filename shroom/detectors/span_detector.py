@@ -24,11 +24,11 @@ Marks = Sequence[Sequence[Span]]
 
 
 class SpanDetector(Detector):
-    """A detector that marks spans of characters in each hypothesis, with a probability.
+    """Base class of detectors that mark spans of characters in hypotheses.
 
-    A subclass sets ``name`` and defines :meth:`mark`. The soft labels are the returned spans, and
-    the hard labels the :func:`likeliest` of them. If spans of the edition have labels, as in
-    SHROOM-Visions, the submission has all spans with p and label.
+    A subclass sets ``name`` and defines :meth:`mark`. The returned spans are the soft
+    labels, and the :func:`likeliest` spans are the hard labels. If the spans of the edition have
+    labels, as in SHROOM-Visions, the submission contains all returned spans with p and label.
 
     Attributes
     ----------
@@ -52,20 +52,21 @@ class SpanDetector(Detector):
     label: str | None = None
 
     def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Marks:
-        """Return the marked spans of each hypothesis: start, end and probability, perhaps a label.
+        """Return the marked spans of each hypothesis, with their probabilities.
 
         Parameters
         ----------
         datapoints : sequence of Datapoint, length n
-            May be empty.
+            The datapoints, perhaps none.
         run : Run
-            As of :meth:`~shroom.detectors.base.Detector.p`.
+            As for :meth:`~shroom.detectors.base.Detector.p`.
 
         Returns
         -------
         sequence of length n of sequences of (int, int, float) or (int, int, float, str)
-            Places count characters from 0, and ``end`` is the first one not in the span. The spans
-            of a text are in order, do not overlap, and end within it.
+            The start, the end, the probability and, if spans have labels, the label of each span.
+            Characters are counted from 0, and the end is the first character after the span. The
+            spans of a hypothesis are sorted and do not overlap.
         """
         del datapoints, run
         raise ShroomError(

@@ -54,9 +54,9 @@ class Spans(SpanDetector, JSONDetector):
     Parameters
     ----------
     model : path, optional
-        A fitted model; by default the one that ships with the kit.
+        A fitted model; by default, the model that ships with the kit.
     label : str, optional
-        The label of all spans, for editions whose spans have labels.
+        The label of all spans, if the spans of the edition have labels.
 
     Examples
     --------

@@ -115,8 +115,8 @@ class TorchClassifier(Classifier):
     def __init__(self, kind: str, name: str, revision: str | None, run: Run) -> None:
         if run.precision == "int8":
             raise ShroomError(
-                "precision int8 is only for the kit's own model and models that shroom fit "
-                "cross-encoder wrote; use float32, bfloat16 or float16"
+                "precision int8 is available only for the detector cross-encoder; use float32, "
+                "bfloat16 or float16"
             )
         if run.precision not in (None, *PRECISIONS):
             options = ", ".join(PRECISIONS)
@@ -176,7 +176,7 @@ class OnnxClassifier(Classifier):
         self._graph = graph
         if run.device not in (None, "cpu"):
             raise ShroomError(
-                f"{name}: an ONNX graph runs on the CPU only; omit --device {run.device}"
+                f"{name}: an ONNX graph runs only on the CPU; omit --device {run.device}"
             )
         if run.precision not in (None, "float32"):
             raise ShroomError(f"{name}: an ONNX graph has a fixed precision; omit --precision")
@@ -193,7 +193,7 @@ class OnnxClassifier(Classifier):
             (logits,) = run_graph(opened, [output], arrays, name)
             if logits.ndim != 2:
                 raise ShroomError(
-                    f"{name}: expected {output} of shape [batch, classes], as classifiers return, "
+                    f"{name}: expected the output {output} to have the shape [batch, classes], "
                     f"got {list(logits.shape)}"
                 )
             return np.asarray(logits, np.float32)

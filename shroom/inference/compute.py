@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.inference.run_settings import Run
@@ -120,8 +121,8 @@ def compute(
                 if distinct[number] in found:
                     known.add([number], np.frombuffer(found[distinct[number]])[None])
         if known.n > before and not isinstance(store, RunStore):
-            share = f"{known.n - before} of {len(distinct)} results"
-            run.note(f"{share} were taken from the cache of earlier runs")
+            share = f"{known.n - before} of {counted(len(distinct), 'result')}"
+            run.note(f"the cache of earlier runs contained {share}")
 
     def by_number(batch: list[int]) -> NDArray[Any]:
         return work([distinct[number] for number in batch])
@@ -158,7 +159,7 @@ class _Known:
             self.values = np.full((len(self.values), values.shape[1]), np.nan)
         if values.shape[1] != self.values.shape[1]:
             raise ShroomError(
-                "the stored values have a different shape; run again without --resume"
+                "the stored results of the earlier run do not fit; run again without --resume"
             )
         self.values[numbers] = values
         self.n += len(numbers)
@@ -206,7 +207,7 @@ def _stores(run: Run, scope: str | Callable[[], str | None]) -> tuple[Sequence[S
         return (), None
     known = scope() if callable(scope) else scope
     if known is None:
-        run.note("the version of the model is not known, so its results are not stored")
+        run.note("the version of the model is unknown, so its results are not stored")
         return (), None
     return run.stores, known
 

@@ -28,7 +28,7 @@ def run_graph(opened: Any, outputs: list[str], batch: Batch, name: str) -> list[
             f"{', '.join(batch)}; export the model for text classification, with its own tokenizer"
         )
     inputs = {put: batch[put].astype(dtype, copy=False) for put, dtype in dtypes.items()}
-    with _runtime_errors(f"{name}: ONNX Runtime cannot run it"):
+    with _runtime_errors(f"{name}: ONNX Runtime cannot run the graph"):
         return list(opened.run(outputs, inputs))
 
 
@@ -38,7 +38,7 @@ def session(graph: str | bytes, name: str, integers: Mapping[str, Any] | None = 
         import onnxruntime
     except ImportError as error:
         raise ShroomError(
-            f"{name}: needs onnxruntime and tokenizers: {install_hint('onnx')}"
+            f"{name}: this model needs onnxruntime and tokenizers: {install_hint('onnx')}"
         ) from error
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
@@ -46,7 +46,7 @@ def session(graph: str | bytes, name: str, integers: Mapping[str, Any] | None = 
     if integers:
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in integers.values()]
         options.add_external_initializers(list(integers), values)
-    with _runtime_errors(f"{name}: ONNX Runtime cannot load it"):
+    with _runtime_errors(f"{name}: ONNX Runtime cannot load the graph"):
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 

@@ -22,30 +22,29 @@ PRECISIONS = ("float32", "bfloat16", "float16", "int8")
 
 @dataclass(frozen=True)
 class Run:
-    """The settings of a prediction. Only the precision changes p, and only slightly.
+    """The settings of a prediction. Only ``in_sample`` and, slightly, ``precision`` change p.
 
     Attributes
     ----------
     batch_tokens : int or None
-        Maximum number of tokens in a batch, including padding; the default depends on the device.
+        Maximum number of tokens in a batch, including padding. The default depends on the device.
     device : str or None
-        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; by default the fastest available.
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"mps"``. The default is the fastest device.
     report : callable
         Called after each batch with the number of finished items and the total.
     note : callable
         Called with each note to the user, for example if texts were truncated.
     stores : sequence of Store
-        Where results are looked up and stored: the store of the run, from which it can be resumed,
+        Where results are looked up and stored: the store of the run, which can be resumed from it,
         and the user's cache.
     precision : str or None
-        The number format that a model computes in, one of
-        :data:`PRECISIONS`. ``None`` is the detector's default: int8 for the kit's own model, and
-        float32 for all others, on every device.
+        The number format that models compute in: one of :data:`PRECISIONS`. The default is int8 for
+        the kit's own model, and float32 for all other models, on every device.
     in_sample : bool
-        Whether a fitted detector predicts its training items with the fitted model, instead of
-        looking up their out-of-fold p.
+        Whether a fitted detector uses its model for training items too, instead of returning their
+        out-of-fold p.
     precisions : set of str
-        The precisions that models have computed in so far.
+        The precisions that models have used so far.
     """
 
     batch_tokens: int | None = None

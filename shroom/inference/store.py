@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
 
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 
 Key = TypeVar("Key")
@@ -182,9 +183,9 @@ class RunStore(Store):
             return
         if not resume and n and refuse:
             self.close()
-            problem = f"{self.path} contains {n} results of an earlier run"
+            problem = f"{self.path} contains {counted(n, 'result')} of an earlier run"
             raise ShroomError(
-                f"{problem}; add --resume to continue from them, or specify another output"
+                f"{problem}; add --resume to continue that run, or specify another output"
             )
         if not resume:
             self.shrink()
@@ -215,7 +216,7 @@ class RunStore(Store):
         if not (ours or new):
             database.close()
             raise ShroomError(
-                f"{self.path} was not written by an interrupted run and would be overwritten; "
+                f"{self.path} would be overwritten, but was not written by an interrupted run; "
                 "move it, or specify another output"
             )
         database.executescript(f"{_ALONE}{_TABLE}")
@@ -223,7 +224,8 @@ class RunStore(Store):
     def _give_up(self, error: Exception) -> None:
         if not self._given_up:  # it stays reserved until the run ends
             self._note(
-                f"{self.path}: cannot be used ({error}); no further results are stored for --resume"
+                f"{self.path} cannot be used ({error}), so no further results are stored for "
+                "--resume"
             )
         self._given_up = True
 

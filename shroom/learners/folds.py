@@ -64,7 +64,7 @@ def even_splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
     n = len(np.unique(groups))
     if n < 2:
         raise ShroomError(
-            "cross-validation needs at least two groups of datapoints, but all of these share "
-            "hypotheses or targets; add other data"
+            "cross-validation needs at least two groups of datapoints, but all datapoints are "
+            "linked by shared hypotheses or targets; add other data"
         )
     return list(GroupKFold(min(folds, n)).split(groups, groups, groups))

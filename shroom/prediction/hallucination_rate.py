@@ -28,7 +28,7 @@ from shroom.scoring.tables import Row, Table
 #: The minimum number of labelled items for an estimate.
 MIN_LABELLED = 30
 _NO_TASKS = (
-    "the task of some items is unknown: the interval is valid only if the outputs and the "
+    "the task of some items is unknown, so the interval is valid only if the outputs and the "
     "labelled items have the same mix of tasks"
 )
 
@@ -83,10 +83,11 @@ class HallucinationRate(Result):
         rate = _shown(whole.corrected)
         mix = " with the same mix of tasks" if self.warning else ""
         both = counted(self.labelled_outputs, "labelled output")
-        doubt = f", too narrow because the outputs include {both}" if self.labelled_outputs else ""
+        doubt = f" The interval is too narrow, because the outputs include {both}."
         return (
-            f"The hallucination rate is {rate} ({self._confidence} {rate.ends}{doubt}), estimated "
-            f"from {self.detector}'s predictions for {whole.n_outputs} outputs and from "
+            f"The hallucination rate is {rate} ({self._confidence} {rate.ends})."
+            f"{doubt if self.labelled_outputs else ''} The rate is estimated from "
+            f"{self.detector}'s predictions for {whole.n_outputs} outputs and from "
             f"{whole.n_labelled} labelled outputs, which must be a random sample{mix}."
         )
 
@@ -111,13 +112,13 @@ class HallucinationRate(Result):
         ]
         if self.out_of_fold:
             notes.append(
-                f"{self.detector} was fitted on {self.out_of_fold} of the labelled outputs, and "
-                "returns its out-of-fold p for them"
+                f"{self.detector} was fitted on {self.out_of_fold} of the labelled outputs, for "
+                "which it returns out-of-fold p"
             )
         if self.labelled_outputs:
             notes.append(
-                f"{self.labelled_outputs} of the outputs are also labelled outputs and count "
-                "twice; remove them from one of the two inputs"
+                f"the outputs include {counted(self.labelled_outputs, 'labelled output')}, counted "
+                "twice; remove the overlap from one of the two inputs"
             )
         warning = [f"warning: {self.warning}"] if self.warning else []
         return [Table(notes=warning), rates, Table(notes=notes)]
@@ -136,14 +137,14 @@ def hallucination_rate(
     Parameters
     ----------
     detector : Detector
-        The detector, which predicts p for outputs and labelled outputs.
+        The detector, which predicts p for the outputs and the labelled outputs.
     outputs : sequence of Datapoint
-        At least two. Their labels, if any, are ignored.
+        At least two outputs, whose labels are ignored.
     labelled : sequence of Datapoint
-        A random sample of outputs of the same kind. Items without a label, or of a task that no
-        output has, are left out. Each task has the weight that it has in the outputs.
+        A random sample of outputs of the same kind. Items are left out if they have no label or if
+        no output has their task. Each task has the same weight as in ``outputs``.
     confidence : float
-        In (0, 1).
+        Confidence level of the intervals, in (0, 1).
     run : Run
         Device, precision and batches.
 
@@ -173,14 +174,14 @@ def hallucination_rate(
     labelled, of_labelled = list(compress(labelled, kept)), of_labelled[kept]
     if len(labelled) < MIN_LABELLED or len(outputs) < 2:
         raise ShroomError(
-            f"estimating a rate requires at least {MIN_LABELLED} labelled items and two unlabelled "
-            f"outputs of the same tasks, got {len(labelled)} labelled and {len(outputs)} "
-            "unlabelled; add more of those that are missing"
+            f"a rate can be estimated from at least {MIN_LABELLED} labelled items and 2 outputs of "
+            f"the same tasks, got {counted(len(labelled), 'labelled item')} and "
+            f"{counted(len(outputs), 'output')}; add data"
         )
     if missing := _too_few(tasks, of_labelled):
         raise ShroomError(
             f"some outputs have the task {' or '.join(missing)}, but fewer than two labelled items "
-            "do; label more outputs of this task, or leave it out"
+            "have this task; label more outputs of this task, or leave the task out"
         )
     in_sample = int(detector.in_sample(labelled, run).sum())
     if in_sample:

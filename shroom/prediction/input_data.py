@@ -32,7 +32,7 @@ def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
             problems.add("id-missing", file.base, expected, "none", index=index, key="id")
         elif point.id is not None and point.id in seen:
             got, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
-            problems.add("id-doubled", file.base, "an id of its own", got, **place)
+            problems.add("id-doubled", file.base, "a unique id", got, **place)
         seen |= {point.id} if point.id is not None else set()
 
 

@@ -31,8 +31,8 @@ from shroom.scoring.tables import Table
 _SHOWN = 10
 #: How training items among the data affect scores.
 _TRAINING_NOTES = {
-    "out_of_fold": "their p are out-of-fold",
-    "in_sample": "their p are in-sample, so scores on them are too optimistic",
+    "out_of_fold": "their p is out-of-fold",
+    "in_sample": "their p is in-sample, so scores on them are too optimistic",
 }
 
 
@@ -42,11 +42,11 @@ class Predictions(InMemory, Result):
     Attributes
     ----------
     maker : str
-        Name of its source, such as a detector.
+        Name of the detector or the command that made the predictions.
     edition : Edition
         The shared task.
     notes : tuple of str
-        Sentences that the user should read, such as that texts were cut.
+        Notes to the user, for example if texts were truncated.
     warnings : Problems
         Warnings about the inputs.
     about : mapping
@@ -72,9 +72,9 @@ class Predictions(InMemory, Result):
         Raises
         ------
         InvalidInput
-            If the check finds errors in them.
+            If the check finds errors in the files.
         ShroomError
-            If two of them have the same name.
+            If two files have the same name.
         """
         files: dict[str, str] = {}
         for name, text in texts:
@@ -180,7 +180,7 @@ def predict(
 ) -> Predictions:
     """Return a detector's predictions, in memory.
 
-    Labels, p and ids are the same as those that ``shroom predict`` writes.
+    ``shroom predict`` writes the same labels, p and ids.
 
     Parameters
     ----------
@@ -267,11 +267,15 @@ def predict_files(
         points = file.datapoints
         empty = [i for i, point in enumerate(points) if not point.hyp.strip()]
         if empty:
-            note(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
+            note(
+                f"{file.base}: hyp is empty in {counted(len(empty), 'item')}, first in item "
+                f"{empty[0]}"
+            )
         if foreign := foreign_items(detector, points):
             note(
-                f"{file.base}: {foreign} of {len(points)} items are not in the model's "
-                f"language ({', '.join(detector.languages)}), so its p for them may be unreliable"
+                f"{file.base}: p may be unreliable for {foreign} of {counted(len(points), 'item')} "
+                f"in languages that the model does not read (it reads "
+                f"{', '.join(detector.languages)})"
             )
         with_ids = any(point.id is not None for point in points)
         ids = {edition.item.id_key: [point.id for point in points]} if with_ids else {}

@@ -12,6 +12,7 @@ from typing import Any
 
 from shroom.core.atomic_writing import names_a_file, names_a_zip, write_atomically
 from shroom.core.paths import RUN_RECORD
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.base import Detector
@@ -61,7 +62,7 @@ def record_path(output: str) -> Path | None:
             record = None
         if not isinstance(record, dict) or not {"recipe", "detector", "versions"} <= record.keys():
             raise ShroomError(
-                f"{path} is not a run record and would be overwritten; move it, or choose "
+                f"{path} would be overwritten, but is not a run record; move it, or choose "
                 "another folder"
             )
     return path
@@ -80,8 +81,8 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
         return None
     if path is None:
         return (
-            f"{output}: {sum(counts.values())} predictions are in-sample, but only a folder has a "
-            "run.json to mark them, so scores on them will be too optimistic"
+            f"{output} contains {counted(sum(counts.values()), 'in-sample prediction')}, so scores "
+            "will be too optimistic; to mark such predictions (in run.json), write a folder"
         )
     versions = {"shroom-kit": __version__}
     record = {"recipe": command, "detector": None, "in_sample": counts, "versions": versions}

@@ -139,8 +139,11 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
         "probe_score is the same for all generations, so it is left out of the sum",
         "sim2answer_score is left out of the sum in 1 of 3 questions, which lack it",
         "sim2gen_score is left out of the sum in 2 of 3 questions, which lack it",
-        "1 of 3 questions are not ranked: no generation has scores",
-        "1 of 3 questions have no refusal, and are ranked without one",
+        (
+            "1 of 3 questions could not be ranked, because no score is available for all normal "
+            "generations"
+        ),
+        "1 of 3 questions could only be ranked without a refusal, because there is none",
     ]
 
 
@@ -341,7 +344,7 @@ def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, confi
 OUT = "data: in.jsonl\noutput: o\n"
 WRONG = {
     "": "expected keys such as data",
-    "a: [": "not YAML",
+    "a: [": "not valid YAML",
     "output: x\n": "data: expected files or folders of generations, got null",
     "data: in.jsonl\n": "output: expected a path, got null",
     OUT: "nothing to do",
@@ -358,20 +361,19 @@ WRONG = {
     "to 100, got 170",
     f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
     f"{OUT}scorers: [counting]\nranked: r\n": "annotate.yaml: ranked requires a ranker",
-    f"{OUT}data: x\n": 'the key "data" appears twice',
+    f"{OUT}data: x\n": 'the key "data" appears more than once',
     f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "name the same file",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
-    "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "data: no such file "
-    "or folder: ",
+    "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "none.jsonl: no such file",
     "data: in.jsonl\noutput: annotate.yaml\nscorers: [counting]\n": "annotate.yaml",
-    "data: !!python/object:os.system x\noutput: o\n": "not YAML",
+    "data: !!python/object:os.system x\noutput: o\n": "not valid YAML",
     'data: "a\\0b"\noutput: o\nscorers: [counting]\n': '"a\\u0000b" cannot be a path',
     'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "cannot be a path or name",
     "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; use the name of a file",
     f"{OUT}scorers: [probe]\n": "scorers[0]: the scorer probe needs probe: a folder",
     "data: &a [*a]\noutput: o\n": "aliases are not supported",
     "data: [" + "x, " * 40_000 + "]\n": "has 120009 characters",
-    "data: in.jsonl\noutput: a\0b\n": "not YAML: unacceptable character #x0000",
+    "data: in.jsonl\noutput: a\0b\n": "not valid YAML: unacceptable character #x0000",
     f"{OUT}scorers: [counting]\nranker: length\npairs: o.partial\n": (
         "o.partial is reserved for the scores of an unfinished run; choose another file"
     ),
@@ -517,8 +519,11 @@ def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
         ([(0.4, 0.8), (0.4, 0.9)], "0 of 2 scores agree with people "),
         ([(0.6, 0.8)], "1 of 1 score agrees with people "),
         ([(0.6, 0.8), None], "1 of 1 score agrees with people "),
-        ([None, None], "The agreement with people cannot be judged: no AUROC has an interval."),
-        ([], "The agreement with people cannot be judged: no AUROC has an interval."),
+        (
+            [None, None],
+            "The agreement with people cannot be judged: no AUROC has a confidence interval.",
+        ),
+        ([], "The agreement with people cannot be judged: no AUROC has a confidence interval."),
     ],
 )
 def test_the_verdict_on_the_agreement(intervals, verdict):
@@ -528,7 +533,7 @@ def test_the_verdict_on_the_agreement(intervals, verdict):
     ]
     found = Agreements(rows, 90, 40, 0, Intervals())
     assert found.verdict.startswith(verdict)
-    assert ("a correction for 2 comparisons" in found.verdict) == (
+    assert ("No correction is made for 2 comparisons" in found.verdict) == (
         None not in intervals and len(rows) == 2
     )
     assert repr(found).startswith(
@@ -543,7 +548,7 @@ def test_against_is_shown(shroom, tmp_path, config):
     code, out, _ = shroom("annotate", "run", path, "--against", people)
     assert code == 0
     assert out.startswith("2 of 2 scores agree with people ")
-    for word in ("sim2answer_score", "category", "judgements that belong to no generation: 1"):
+    for word in ("sim2answer_score", "category", "judgements without a matching generation: 1"):
         assert word in out
     found = json.loads(shroom("annotate", "run", path, "--against", people, "--format", "json")[1])
     assert found["verdict"] == out.splitlines()[0]
@@ -555,7 +560,7 @@ def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, conf
     row = {"question": "another", "text": "x", "label": "Hallucination"}
     people = write_lines(tmp_path / "j.jsonl", [row])
     code, _, err = shroom("annotate", "run", config(scorers=["counting"]), "--against", people)
-    assert (code, "no generation has a judgement" in err) == (1, True)
+    assert (code, "no judgement has the question and the text" in err) == (1, True)
     assert not list(tmp_path.glob("out.jsonl*"))
 
 

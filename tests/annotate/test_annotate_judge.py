@@ -239,7 +239,7 @@ def test_long_generations_are_cut_and_reported(serve, judge):
     server, notes = serve(lambda *_: chat("yes")), []
     asked = [question("x" * 10, "y" * 11)]
     made_of(asked, judge(server.url, generation_chars=10), Run(note=notes.append))
-    assert notes == ["1 generations were truncated to 10 characters for the judge"]
+    assert notes == ["the judge read only the first 10 characters of 1 generation"]
     assert not any("y" * 11 in prompt_of(body) for body in server.bodies)
 
 
@@ -282,9 +282,9 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     said = {
         5: "HTTP 500: broken",
         6: "HTTP 400: blocked by the content filter",
-        8: 'the reply is neither right nor wrong: "I would rather not say."',
-        9: 'the reply is neither right nor wrong: "I can\'t judge that."',
-        12: "has no answer: ",
+        8: 'the reply says neither "right" nor "wrong": "I would rather not say."',
+        9: 'the reply says neither "right" nor "wrong": "I can\'t judge that."',
+        12: "contains no answer: ",
     }
     assert set(reasons) == set(said)
     assert all(part in reasons[number] for number, part in said.items())
@@ -315,13 +315,13 @@ def test_a_dry_run_asks_and_touches_nothing(serve, judge, tmp_path):
     asked = [question("a", "a", "b", refusals=["?"]), question("c")]
     work = [priced.item(each, g) for each in asked for g in priced.places(each)]
     said = priced.cost(work)
-    assert said.startswith("3 requests (0 more answered from the cache), about ")
-    assert "1536 output tokens, cost at most about 0.00" in said
+    assert said.startswith("3 requests (0 more answers from the cache), about ")
+    assert "1536 output tokens, a cost of at most about 0.00" in said
     assert "\n" not in said
     assert not (tmp_path / "cache").exists()
     made_of([question("c")], priced)
-    assert priced.cost(work).startswith("2 requests (1 more answered from the cache)")
-    assert "cost unknown (set price_in" in judge(server.url).cost(work)
+    assert priced.cost(work).startswith("2 requests (1 more answer from the cache)")
+    assert "unknown cost (set price_in" in judge(server.url).cost(work)
     assert judge(server.url).cost([]).startswith("0 requests")
     assert len(server.bodies) == 1
 

@@ -202,7 +202,7 @@ def test_a_wrong_setting_is_reported(name, settings, message):
 def test_a_model_that_is_no_reward_model_is_reported(nli_folder, rewards):
     with pytest.raises(ShroomError, match="has 3 classes, but a reward model has one"):
         scores_of(Reward(str(nli_folder)), *random_questions(1, WORDS))
-    with pytest.raises(ShroomError, match="its tokenizer has no chat template"):
+    with pytest.raises(ShroomError, match="the tokenizer has no chat template"):
         scores_of(Reward(str(rewards["pair"]), template="chat"), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="no such folder"):
         scores_of(Reward("./nowhere"), *random_questions(1, WORDS))

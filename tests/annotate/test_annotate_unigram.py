@@ -198,7 +198,10 @@ def test_another_dictionary(tmp_path):
         ({"top_k": 0}, "top_k: expected a whole number of at least 1, got 0"),
         ({"language": "chinese"}, "language: expected one of auto, zh, en, other"),
         ({"dictionary": "nowhere.txt"}, r"dictionary: nowhere\.txt: no such file"),
-        ({"dictionary": "x", "language": "en"}, "dictionary: only for Chinese, but language is en"),
+        (
+            {"dictionary": "x", "language": "en"},
+            "only Chinese uses a dictionary, but language is en",
+        ),
     ],
 )
 def test_settings_that_cannot_be_used(given, sentence):

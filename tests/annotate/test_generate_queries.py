@@ -139,9 +139,7 @@ def test_a_prompt_has_distinct_examples_one_on_each_line():
     doubled = [*SEEDS, *SEEDS, "Should {braces}\nand breaks be kept?"]
     lines = Prompts(doubled, examples=10).items(1)[0].prompt.splitlines()
     assert sorted(lines[2:12]) == sorted([*SEEDS, "Should {braces} and breaks be kept?"])
-    with pytest.raises(
-        ShroomError, match="are 10 distinct seed queries, but a prompt has 11 examples"
-    ):
+    with pytest.raises(ShroomError, match="needs 11 seed queries, but there are only 10, without"):
         Prompts(doubled, examples=11)
 
 
@@ -229,7 +227,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
     code, stdout, _ = make(server.url, "--dry-run")
     assert code == 0
     assert stdout.startswith(
-        f"{PROMPTS[0]}\n\nat least 5 requests (0 more answered from the cache), about "
+        f"{PROMPTS[0]}\n\nat least 5 requests (0 more answers from the cache), about "
     )
     assert not server.bodies
     assert not list(out.parent.glob("new*"))
@@ -241,7 +239,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
         (["--temperature", "nan"], 2, "expected a number, got nan"),
         (["--prompt", "source", "--temperature", "1"], 2, "leave out temperature"),
         (["--prompt", "source", "--set", "top_p=1"], 2, "leave out top_p"),
-        (["--examples", 10], 1, "use fewer --examples, or more seeds"),
+        (["--examples", 10], 1, "lower --examples, or add seed queries"),
         (["--endpoint", "localhost"], 2, "expected a URL such as"),
         (["--set", "thershold=1"], 2, "no setting 'thershold'"),
         (["-o", "-"], 2, "the result is written to a file"),

@@ -247,7 +247,7 @@ def test_marks_of_the_start_are_kept_and_those_of_the_end_are_not(tmp_path):
     ("template", "said"),
     [
         ("{{ raise_exception('no') }}", "the chat template fails"),
-        ("hello", "shows the question 0 times"),
+        ("hello", "contains it 0 times"),
     ],
 )
 def test_templates_that_show_no_question(template, said):
@@ -266,10 +266,7 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     given = [*questions(20), Question(text, "A", "", (), "all-right")]
     make(given, plan, tmp_path / "probe", Run(note=said.append), lambda *_: None)
     assert said == [
-        (
-            "questions that reach the model's limit of 64 tokens: 1; "
-            "the beginning of longer questions is cut off"
-        )
+        "1 question with at least 64 tokens: the model reads only the last 64",
     ]
 
 
@@ -310,7 +307,7 @@ def test_a_run_that_was_stopped_goes_on_from_its_states(telling, tmp_path, monke
     assert (code, "to continue, add --resume" in err) == (130, True)
     assert not (tmp_path / "probe" / "probe.json").exists()
     code, _, err = shroom(*args)
-    assert (code, "add --resume to continue from them" in err) == (1, True)
+    assert (code, "add --resume to continue that run" in err) == (1, True)
 
     read, states_of = [], Reader.states
 
@@ -414,8 +411,8 @@ def with_categories(categories):
 def test_too_few_questions(shroom, tmp_path):
     for categories, said in (
         (["all-right"] * 20, "got 20 all-right and 0 all-wrong"),
-        ([None] * 20, "got 0 all-right and 0 all-wrong; left out: 20 without a category; 'shroom"),
-        (["all-right"] * 20 + ["all-wrong"] * 4, "at least 5 questions that are all-right"),
+        ([None] * 20, "got 0 all-right and 0 all-wrong; left out: 20 without a category; to find"),
+        (["all-right"] * 20 + ["all-wrong"] * 4, "at least 5 all-right and 5 all-wrong questions"),
     ):
         data = write_questions(tmp_path / "q.jsonl", with_categories(categories))
         args = ("annotate", "probe", "train", data, "--model", "x", "-o", tmp_path / "probe")
@@ -450,7 +447,7 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
     train = ("annotate", "probe", "train", data, "--model", telling, "-o")
     for more, code, said in (
         ((tmp_path / "p", "--layers", "2,x"), 2, "expected layer numbers"),
-        ((tmp_path / "p", "--layers", "9"), 1, "from 0 to 4, got 9"),
+        ((tmp_path / "p", "--layers", "9"), 1, "a number from 0 to 4, the last layer of"),
         ((data,), 1, "is not a folder; choose"),
         ((made,), 1, "contains the probe of an earlier run; add --resume"),
         ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),
@@ -522,7 +519,7 @@ def test_a_damaged_probe(made, tmp_path):
     for about, data in damaged:
         (tmp_path / "probe.json").write_text(about)
         (tmp_path / "probe.safetensors").write_bytes(data)
-        with pytest.raises(ShroomError, match="is not a probe that this version of the kit can"):
+        with pytest.raises(ShroomError, match="was written by another version of the kit"):
             SavedProbe.load(tmp_path)
 
 
@@ -536,7 +533,12 @@ def test_a_damaged_probe(made, tmp_path):
         ((0.6, 0.8), (0.4, 0.8), "is better than chance", "not significantly better than the maj"),
         ((0.4, 0.8), (0.2, 0.4), "is not significantly better than chance", "worse than the maj"),
         ((0.2, 0.4), None, "is worse than chance", "not significantly better than the majority"),
-        (None, None, "cannot be judged: its AUROC of 0.700 has no interval (n = 80)", ""),
+        (
+            None,
+            None,
+            "cannot be judged: its AUROC of 0.700 has no confidence interval (n = 80)",
+            "",
+        ),
     ],
 )
 def test_the_verdict(made, auroc, accuracy, chance, majority):
@@ -576,7 +578,7 @@ def test_figure_and_page(made, shroom, tmp_path):
     assert (code, err) == (0, "")
     outline = assert_good(page.read_text(encoding="utf-8"))
     assert len(outline.all("svg")) == 3
-    assert "layer 2 has the highest AUROC" in outline.text
+    assert "layer 2 was chosen because its AUROC is the highest" in outline.text
     assert figure.read_text().startswith("<?xml")
     first = figure.read_bytes(), page.read_bytes()
     shroom("annotate", "probe", "report", made, "--html", page, "-o", figure)

@@ -121,8 +121,8 @@ def test_the_layer_may_stand_in_the_name(models, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "specify the probe's model"),
-        ({"model": "m"}, "specify the layer that the probe reads"),
+        ({}, "specify the model of the probe"),
+        ({"model": "m"}, "specify the layer of the probe"),
         ({"model": "m", "layer": "n"}, "layer: expected a whole number"),
         ({"probe": "none.pt", "model": "m", "layer": 1}, "No such file"),
     ],
@@ -135,9 +135,9 @@ def test_what_a_file_of_weights_needs(models, given, message):
 def test_a_probe_of_another_model_or_layer_is_refused(models, tmp_path):
     narrow, model = linear(tmp_path / "narrow.pt", 7), str(models["model"])
     asked = Question("Who?", "", None, (Generation("A", None),))
-    with pytest.raises(ShroomError, match="its states have 32 numbers, but the probe has 7"):
+    with pytest.raises(ShroomError, match="its states have 32 values, but the probe has 7"):
         scores_of(Probe(str(narrow), model, 1), asked)
-    with pytest.raises(ShroomError, match="from 0 to 2, got 9"):
+    with pytest.raises(ShroomError, match="from 0 to 2, the last layer of"):
         scores_of(Probe(str(models["probe"]), model, 9), asked)
 
 

@@ -423,7 +423,7 @@ def test_files_come_out_of_an_archive_that_is_fetched_once(start, publish_packed
     [
         (b"<html>log in</html>", "cannot be read as an archive"),
         (zipped(DEEP)[:-30], "cannot be read as an archive"),
-        (zipped(NOISE), "has no member with the sha256 of this file"),
+        (zipped(NOISE), "contains no file with the expected sha256"),
     ],
 )
 def test_an_archive_that_is_none_and_the_next(start, publish_packed, content, said):

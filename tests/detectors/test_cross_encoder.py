@@ -262,13 +262,13 @@ def test_predictions_depend_on_nothing_but_the_datapoint(fitted):
     [
         (ABOUT, None, "not a model of the cross-encoder"),
         (ABOUT, b"[]", "not a model of the cross-encoder"),
-        (ABOUT, b'{"format": 99, "threshold": 0.5}', "format 99 is not supported"),
+        (ABOUT, b'{"format": 99, "threshold": 0.5}', "but the model has format 99"),
         (TOKENIZER, None, "no tokenizer.json"),
         (INTEGERS, None, "cannot be loaded"),
         (INTEGERS, b"damaged", "cannot be loaded"),
         (INTEGERS, zlib.compress(b"too few"), "does not match"),
-        (GRAPH, b"damaged", "ONNX Runtime cannot load it"),
-        (GRAPH, b"damaged", "cannot be loaded: not an ONNX model"),
+        (GRAPH, b"damaged", "ONNX Runtime cannot load the graph"),
+        (GRAPH, b"damaged", "cannot be loaded (not an ONNX model)"),
     ],
 )
 def test_damaged_models_are_refused_with_a_sentence(fitted, tmp_path, file, content, message):

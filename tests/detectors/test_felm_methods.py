@@ -129,7 +129,7 @@ def test_the_majority_of_samples_counts_and_the_first_where_halves_disagree(serv
 
 @pytest.mark.parametrize(
     ("answer", "end"),
-    [("Perhaps", ""), ("<think>Answer: 2", "; 1 of them are incomplete: increase max_tokens")],
+    [("Perhaps", ""), ("<think>Answer: 2", "; increase max_tokens, which cut off 1 answer")],
 )
 def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge):
     server = serve(lambda body, _: chat(answer if "Why" in str(body) else "Answer: ALL_CORRECT"))
@@ -138,7 +138,7 @@ def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge):
     wrong, _ = judge(server.url).judge(responses, Run(note=notes.append))
     assert not wrong.any()
     (note,) = notes
-    assert note.startswith("1 of 2 answers name no segment")
+    assert note.startswith("1 of 2 answers counted as ALL_CORRECT")
     assert (note.endswith(end), "max_tokens" in note) == (True, bool(end))
 
 
@@ -165,13 +165,13 @@ def test_predict_writes_predictions_that_score_reads(serve, shroom, data, tmp_pa
     line = ("predict", "judge", data, "--model", "m", "--set", f"endpoint={server.url}")
     code, out, err = shroom(*line, "--dry-run")
     assert code == 0
-    assert out.startswith("3 requests (0 more answered from the cache), about ")
+    assert out.startswith("3 requests (0 more answers from the cache), about ")
     assert server.bodies == []
     predicted = tmp_path / "predictions.jsonl"
     for _ in range(2):  # the second run has all answers
         code, _, err = shroom(*line, "-o", predicted)
         assert (code, len(server.bodies)) == (0, 3)
-    assert err.startswith("0 requests (3 more answered from the cache)")
+    assert err.startswith("0 requests (3 more answers from the cache)")
     rows = [json.loads(row) for row in predicted.read_text().splitlines()]
     assert rows[1] == {"index": "1", "labels": [True, False]}
     code, out, _ = shroom("score", predicted, data, "--format", "json", "--no-ci")

@@ -115,7 +115,7 @@ def test_the_verdict_of_an_answer(serve, judge):
 @pytest.mark.parametrize(
     ("message", "response"),
     [
-        *(("has no answer", odd) for odd in (None, [], {"error": {}}, {"choices": [None]})),
+        *(("contains no answer", odd) for odd in (None, [], {"error": {}}, {"choices": [None]})),
         *(
             ("log-probabilities in the endpoint's response cannot be read", odd)
             for odd in (
@@ -241,7 +241,7 @@ def test_a_truncated_answer_needs_a_larger_max_tokens(serve, judge, response, mo
         recorder = Recorder()
         assert judge(server.url, **more).p([point()], recorder.run).tolist() == [0.5]
         (note,) = recorder.notes  # no lack of log-probabilities
-        assert note.endswith("their p is 0.5; 1 of them are incomplete: increase max_tokens")
+        assert note.endswith("said neither yes nor no; increase max_tokens, which cut off 1 answer")
 
 
 # The templates
@@ -377,7 +377,10 @@ def test_without_log_probabilities_the_answer_counts(serve, judge, tmp_path):
     p = judge(server.url, template=str(path)).p([point(hyp=hyp) for hyp in said], recorder.run)
     assert p.tolist() == [0, 1, 0.5, 0.5]
     assert any("returns no log-probabilities" in note for note in recorder.notes)
-    assert any("2 of 4 answers are neither yes nor no" in note for note in recorder.notes)
+    assert any(
+        "p is 0.5 for 2 of 4 answers, because the model said neither yes nor no" in note
+        for note in recorder.notes
+    )
 
 
 def test_samples_are_shares_of_no_and_settings_may_come_as_texts(serve, judge):
@@ -421,7 +424,7 @@ def test_a_long_context_is_cut_and_reported(serve, judge):
     assert asked.count("z" * 300) == 1
     assert "y" * 1000 in asked
     assert "y" * 1001 not in asked
-    assert "1 contexts were truncated to 1000 characters (context_chars)" in recorder.notes
+    assert "1 context had to be truncated to 1000 characters (context_chars)" in recorder.notes
 
 
 # The official baseline
@@ -448,7 +451,9 @@ def test_the_official_labels_and_p_of_recorded_answers(serve, judge):
     p, labels = made.decide(points(len(rows)), recorder.run)
     assert p.tolist() == [row["p(Hallucination)"] for row in rows]
     assert labels.tolist() == [row["label"] == Label.HALLUCINATION.value for row in rows]
-    assert recorder.notes == ["12 of 21 answers are neither yes nor no; their p is 0.5"]
+    assert recorder.notes == [
+        "p is 0.5 for 12 of 21 answers, because the model said neither yes nor no"
+    ]
     assert made.p(points(len(rows))).tolist() == p.tolist()
     lacking = serve(lambda *_: {"choices": [{"text": "yes"}]})
     with pytest.raises(ShroomError, match="needs the log-probability of the first token"):
@@ -548,7 +553,7 @@ def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge):
     assert len(server.bodies) == 10
     made.waits.clear()
     server = serve(lambda *_: (429, {"Retry-After": "86400"}, {"error": {"message": "quota"}}))
-    with pytest.raises(ShroomError, match=r"asks to wait \(86400 in Retry-After\);"):
+    with pytest.raises(ShroomError, match=r"asks to wait \(Retry-After: 86400\);"):
         judge(server.url).p([point()])
     assert sum(made.waits) < 60
 
@@ -652,7 +657,7 @@ def test_a_key_that_is_a_word_of_the_servers_message(serve, judge, monkeypatch, 
     assert judge(server.url, **more).p([point()], recorder.run).tolist() == [1]
     assert len(server.bodies) == 2
     assert field not in server.bodies[1]
-    assert f"does not accept {field}, so requests are sent without it" in recorder.notes[0]
+    assert f"does not accept {field}, so requests no longer include {field}" in recorder.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -680,7 +685,7 @@ def test_a_key_is_neither_shown_if_invalid_nor_redirected(serve, judge, monkeypa
     thief = serve(lambda *_: chat("no"))
     server = serve(lambda *_: (307, {"Location": f"{thief.url}/chat/completions"}, b""))
     for key, message, n in (
-        ("sk-very\nsecret", "OPENAI_API_KEY does not contain a valid key", 0),
+        ("sk-very\nsecret", "OPENAI_API_KEY contains characters that are not", 0),
         ("sk-secret", "HTTP 307", 1),
     ):
         monkeypatch.setenv("OPENAI_API_KEY", key)
@@ -799,7 +804,9 @@ def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
     asked = len(server.bodies)
     assert 1 <= asked <= 5
     assert made.budget.spent == pytest.approx(0.1 * asked)
-    assert f"the next request might exceed max_cost 0.55; {asked} of 20" in str(error.value)
+    assert f"the next request might exceed max_cost 0.55; the answers to {asked} of 20" in str(
+        error.value
+    )
     assert "stored in " in str(error.value)
     made = judge(server.url, max_cost=10, **prices)
     made.p(points(20))
@@ -831,7 +838,7 @@ def test_a_dry_run_asks_nothing(serve, judge):
     assert estimate.cost == pytest.approx((2 * estimate.tokens_in + 8 * 20) / 1e6)
     assert estimate.prompt.endswith("yes or no:")
     assert made.dry_run([]).requests == 0
-    assert "2 requests (1 more answered from the cache)" in str(estimate)
+    assert "2 requests (1 more answer from the cache)" in str(estimate)
     assert judge(server.url).dry_run(points(3)).cost is None
     local = judging(model="an/unknown-model")  # is not loaded before it is needed
     assert (local.dry_run(points(3)).requests, local.dry_run(points(3)).cost) == (3, 0)
@@ -876,7 +883,7 @@ def test_examples_stand_in_the_prompt(serve, judge, tmp_path):
     (asked,) = (prompt for prompt in prompts if "Context: target" in prompt)
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
     assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
-    assert recorder.notes[0].endswith("too few other items of their task (TS: 1)")
+    assert recorder.notes[0].endswith("of the same task for some datapoints (TS: 1)")
     other = judge(server.url, shots=4, examples=str(file), seed=1).dry_run([point()])
     assert other.prompt != asked
 
@@ -1008,7 +1015,7 @@ def test_a_long_context_is_cut_to_what_the_model_reads(folder):
     made = judging(model=str(folder), context_chars=60_000)
     (p,) = made.p([long], recorder.run)
     assert 0 <= p <= 1
-    note = "1 contexts were truncated, because the model reads at most 512"
+    note = "1 context had to be truncated, because the model reads at most 512"
     assert any(note in one for one in recorder.notes)
     ((prompt,), _) = made.prompts([long])
     text, shorter = made._model._shortened(prompt)

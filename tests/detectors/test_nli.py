@@ -341,7 +341,7 @@ def test_padding_that_is_a_gap_in_the_vocabulary():
 
 
 @pytest.mark.parametrize(
-    ("hyp", "also"), [("A cat.", ""), ("word " * 10_000, ", and 1 hypotheses")]
+    ("hyp", "also"), [("A cat.", ""), ("word " * 10_000, " and 1 of 3 hypotheses")]
 )
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
 def test_a_long_premise_is_cut_and_said_so(architecture, hyp, also, made):
@@ -352,7 +352,7 @@ def test_a_long_premise_is_cut_and_said_so(architecture, hyp, also, made):
     assert ((p >= 0) & (p <= 1)).all()
     assert p[0] == p[2] != p[1]
     (note,) = notes
-    assert note.startswith(f"1 of 3 premises were truncated{also}: ")
+    assert note.startswith(f"1 of 3 premises{also} had to be truncated: ")
     assert note.endswith(f"reads at most {LENGTH} tokens of premise and hypothesis together")
 
 

@@ -203,7 +203,7 @@ def test_an_installed_data_set_is_described_and_evaluated(name, documented, shro
     code, out, err = shroom("evaluate", "lexical", *given)
     assert (code, json.loads(out)["datasets"][0]["n"]) == (0, 8), err
     code, _, err = shroom("datasets", "fetch", "recipes")
-    way_out = "recipes: the kit cannot download it; get the files from our kitchen"
+    way_out = "the kit cannot download recipes; for its files, see our kitchen"
     assert (code, err) == (1, f"shroom: {way_out}\n")
 
 

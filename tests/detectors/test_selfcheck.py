@@ -165,7 +165,7 @@ def test_every_form_of_file(tmp_path, ending):
         ([{"samples": NEAR, "hyp": 3}], "item 0: hyp: expected a text, got 3"),
         ([{"samples": NEAR, "id": 1}, {"samples": NEAR}], "1 of 2 rows have an id"),
         ([{"samples": NEAR, "id": 1}] * 2, "item 1: id 1 was already used in item 0"),
-        ([{"samples": NEAR}] * 2, "2 rows without ids for 1 datapoints"),
+        ([{"samples": NEAR}] * 2, "has 2 rows without ids, but the data has 1 datapoint"),
         ([{"samples": NEAR, "hyp": "another"}], 'item 0: hyp: expected .*, got "another"'),
         ([{"samples": NEAR, "id": 8}], "no samples for datapoint id 7"),
     ],
@@ -190,7 +190,7 @@ def test_files_that_cannot_be_read(tmp_path):
     ):
         with pytest.raises(ShroomError, match=message):
             SelfCheck(samples=tmp_path / name).p([point()])
-    with pytest.raises(ShroomError, match="specify --set samples=FILE, a JSON list"):
+    with pytest.raises(ShroomError, match="specify --set samples=FILE with a JSON list"):
         SelfCheck().p([point()])
     assert SelfCheck().p([]).shape == (0,)
 
@@ -231,7 +231,7 @@ def test_bertscore_is_greedy_matching(tmp_path, encoder):
     long = [*NEAR, "rain " * 10_000, "\ud800 odd", "猫だ。"]
     small = p(HYP, long, Run(batch_tokens=1, note=notes.append))
     assert small == pytest.approx(p(HYP, long, Run(batch_tokens=10**6)), abs=1e-5)
-    assert notes == ["1 sentences were truncated: the encoder reads at most 64 tokens"]
+    assert notes == ["1 sentence had to be truncated: the encoder reads at most 64 tokens"]
 
 
 def test_nli_is_the_mean_share_of_contradiction(tmp_path):

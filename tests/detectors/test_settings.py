@@ -23,7 +23,7 @@ WRONG = [
     ("nli", {"model": None}, "the detector nli needs --model"),
     ("similarity", {}, "the detector similarity needs --model: a sentence encoder, such as"),
     ("reward", {}, "the detector reward needs --model: a reward model, such as"),
-    ("probe", {}, "probe needs --model: the file that shroom annotate probe train wrote"),
+    ("probe", {}, "probe needs --model: a folder written by 'shroom annotate probe train'"),
     ("lexical", {"treshold": 1}, "'treshold'; did you mean 'threshold'? the settings are model"),
     ("cross-encoder", {"enkoder": "x"}, "has no setting 'enkoder'; did you mean 'encoder'?"),
     ("selfcheck", {"sample": "x"}, "did you mean 'samples'?"),
@@ -41,11 +41,15 @@ WRONG = [
     ("nli", {"model": ""}, 'model: expected a name or a list of names, got ""'),
     ("nli", {"model": []}, "model: expected a name or a list of names, got []"),
     ("nli", {"model": ["a", 5]}, 'model: expected a name or a list of names, got ["a", 5]'),
-    ("nli", {**M, "revision": ["v1", "v2"]}, "revision: expected 1, one for each model, got 2"),
+    (
+        "nli",
+        {**M, "revision": ["v1", "v2"]},
+        "revision: expected one revision for each model (1), got 2",
+    ),
     (
         "nli",
         {"model": ["a", "b"], "revision": "v1"},
-        "revision: expected 2, one for each model, got 1",
+        "revision: expected one revision for each model (2), got 1",
     ),
     ("nli", {**M, "entailment": 1.5}, "entailment: expected a class, got 1.5"),
     ("lexical", {"model": 3}, "model: expected a path, got 3"),
@@ -57,7 +61,7 @@ WRONG = [
     ("selfcheck", {"aggregate": "mean"}, 'aggregate: expected one of average, max, got "mean"'),
     ("selfcheck", {"variant": "nli"}, "needs an NLI model: specify --model"),
     ("selfcheck", {"variant": "bertscore"}, "needs an encoder: specify --model"),
-    ("selfcheck", {"variant": "bertscore", "model": ["a", "b"]}, "takes a single model"),
+    ("selfcheck", {"variant": "bertscore", "model": ["a", "b"]}, "accepts only one model"),
 ]
 
 

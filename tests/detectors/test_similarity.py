@@ -142,7 +142,7 @@ def test_a_dense_layer(activation, bias, tmp_path):
     about["activation_function"] = f"torch.nn.modules.{activation}"
     write_json(tmp_path / "2_Dense" / "config.json", about)
     weights = {f"linear.{name}": value.numpy() for name, value in linear.state_dict().items()}
-    with pytest.raises(ShroomError, match="cannot be loaded by sentence-transformers"):
+    with pytest.raises(ShroomError, match="sentence-transformers cannot load the model"):
         SentenceEncoder(folder)
     save_file(weights, tmp_path / "2_Dense" / "model.safetensors")
     expected = SentenceTransformer(folder, device="cpu").encode(TEXT, normalize_embeddings=True)
@@ -196,7 +196,7 @@ def test_the_length_and_the_case_that_the_folder_tells(tmp_path):
     found = SentenceEncoder(folder).embed(texts, Run(note=notes.append))
     np.testing.assert_array_equal(found[0], found[1])  # they differ where they are cut
     (note,) = notes
-    assert note.startswith("2 of 3 texts were truncated: ")
+    assert note.startswith("2 of 3 texts had to be truncated: ")
     assert note.endswith("reads at most 8 tokens")
 
 
@@ -207,7 +207,7 @@ def test_the_length_and_the_case_that_the_folder_tells(tmp_path):
 def test_what_sentence_transformers_cannot_load_is_reported(break_it, tmp_path):
     folder = encoder(tmp_path)
     (folder / "modules.json").write_text(break_it)
-    with pytest.raises(ShroomError, match="cannot be loaded by sentence-transformers"):
+    with pytest.raises(ShroomError, match="sentence-transformers cannot load the model"):
         SentenceEncoder(str(folder))
 
 
@@ -281,7 +281,7 @@ def test_saved_and_read_again(revision, made, tmp_path):
     ):
         with pytest.raises(ShroomError, match=message):
             Similarity(path, **dropped).p(POINTS)
-    with pytest.raises(ShroomError, match="calibration is the result of fitting; omit it"):
+    with pytest.raises(ShroomError, match="fitting determines the calibration; omit"):
         Similarity(folder, calibration=path).fit(POINTS, P)
     fitted.remember(TrainingItems.of(POINTS, P, np.full(len(P), 0.5)))
     fitted.save(path)
@@ -376,7 +376,9 @@ SOUND = {
 def test_a_json_file_that_is_no_model_is_told(content, tmp_path):
     path = write_json(tmp_path / "m.json", content)
     for made in (Similarity(path), Similarity("an/encoder", calibration=path)):
-        with pytest.raises(ShroomError, match=r"m\.json: not a model of the similarity detector"):
+        with pytest.raises(ShroomError, match=r"m\.json is not a model of the detector similarity"):
             made.p(POINTS)
-    with pytest.raises(ShroomError, match=r"nowhere\.json: not a model of the similarity detector"):
+    with pytest.raises(
+        ShroomError, match=r"nowhere\.json is not a model of the detector similarity"
+    ):
         Similarity("nowhere.json").p(POINTS)

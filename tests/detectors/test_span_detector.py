@@ -288,14 +288,14 @@ def test_a_detector_of_another_annotation_is_refused(data, tmp_path, shroom):
     binary = kit.__path__[0] + "/sample/val.model-aware.json"
     for verb in ("predict", "fit"):
         code, _, err = shroom(verb, "lexical", data, "-o", tmp_path / "m.json")
-        assert (code, "detector lexical predicts binary, but" in err) == (1, True)
+        assert (code, "detector lexical predicts the annotation binary, but" in err) == (1, True)
         code, _, err = shroom(verb, "spans", binary, "-o", tmp_path / "m.json")
-        assert (code, "is binary; use cross-encoder" in err) == (1, True)
+        assert (code, "the annotation binary; use the detector cross-encoder" in err) == (1, True)
     assert not (tmp_path / "m.json").exists()
-    with pytest.raises(ShroomError, match="annotation of semeval2024 is binary"):
+    with pytest.raises(ShroomError, match="semeval2024 has the annotation binary"):
         kit.predict("spans", binary)
     aspects = ("predict", data, "--edition", "cap2025", "-o", tmp_path / "m.json")
-    assert "annotation of cap2025 is aspects" in shroom(*aspects)[2]
+    assert "cap2025 has the annotation aspects" in shroom(*aspects)[2]
 
 
 def test_unlabelled_or_malformed_data_are_not_fitted_on(tmp_path, shroom):
@@ -318,7 +318,7 @@ def test_a_model_of_other_features_is_refused(tmp_path):
     with pytest.raises(ShroomError, match="the model was fitted with other features; fit it again"):
         Spans(tmp_path / "m.json").p([pair("Who?", "Ann.")])
     (tmp_path / "m.json").write_text("[]")
-    with pytest.raises(ShroomError, match="not a model of the spans detector"):
+    with pytest.raises(ShroomError, match="not a model of the detector spans"):
         Spans(tmp_path / "m.json").p([pair("Who?", "Ann.")])
 
 

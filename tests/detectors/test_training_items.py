@@ -46,7 +46,7 @@ def test_an_item_is_identified_by_hypothesis_and_target(change, same):
 )  # fmt: skip
 def test_training_items_that_are_malformed(items, tmp_path):
     content = {**json.loads(lexical.MODEL.read_text()), "training_items": items}
-    with pytest.raises(ShroomError, match="not a model of the lexical detector"):
+    with pytest.raises(ShroomError, match="is not a model of the detector lexical"):
         detector("lexical", model=write_json(tmp_path / "m.json", content)).p([item()])
 
 

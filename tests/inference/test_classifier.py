@@ -63,7 +63,7 @@ def test_architectures_in_all_precisions(architecture, made):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("int8", "is only for the kit's own model"),
+        ("int8", "is available only for the detector cross-encoder"),
         ("int4", "expected one of float32, bfloat16, float16, int8, got int4"),
     ],
 )
@@ -173,7 +173,7 @@ def test_stores_keep_precisions_models_and_runs_apart(made, tmp_path):
     assert notes == []  # nothing is said of results that are known
     assert not np.array_equal(found, exact)
     known, (note,) = probabilities(folder, "bfloat16", stores=[store])
-    assert note.startswith("25 of 25 results were taken from the cache")
+    assert note.startswith("the cache of earlier runs contained 25 of 25 results")
     assert known.tobytes() == found.tobytes()
     other = nli_model(tmp_path / "other", seed=1, length=256)
     probabilities(other, stores=[store])
@@ -220,5 +220,5 @@ def test_files_that_changed_after_the_model_was_loaded_are_not_its_content(tmp_p
     (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
     run = Run(stores=[Store(tmp_path / "cache")], note=notes.append)
     nli.probabilities(PAIRS, run)
-    assert notes == ["the version of the model is not known, so its results are not stored"]
+    assert notes == ["the version of the model is unknown, so its results are not stored"]
     assert not (tmp_path / "cache").exists()

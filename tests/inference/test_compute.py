@@ -85,7 +85,7 @@ def test_a_second_run_costs_only_what_is_new(tmp_path):
     assert second.items == ["dddd", "e"]
     assert found[[2, 1]].tobytes() == before[[0, 2]].tobytes()
     np.testing.assert_array_equal(found, run_over(texts, Worker()))
-    assert notes == ["2 of 4 results were taken from the cache of earlier runs"]
+    assert notes == ["the cache of earlier runs contained 2 of 4 results"]
     assert told == [(3, 4), (4, 4)]
 
 
@@ -93,7 +93,7 @@ def test_what_the_values_depend_on_is_told_apart(tmp_path, monkeypatch):
     notes = []
     run, worker = Run(stores=[Store(tmp_path / "cache")], note=notes.append), Worker()
     run_over(["a"], worker, run, scope=lambda: None)  # may be any model
-    assert notes == ["the version of the model is not known, so its results are not stored"]
+    assert notes == ["the version of the model is unknown, so its results are not stored"]
     assert not (tmp_path / "cache").exists()
     run_over(["a"], Worker(), RUN, scope=lambda: pytest.fail("it takes time"))
     for _ in range(2):
@@ -105,7 +105,7 @@ def test_what_the_values_depend_on_is_told_apart(tmp_path, monkeypatch):
     run_over(["a"], worker, run)
     assert len(worker.items) == 5
     assert run.precisions == {"float32", "float16"}
-    with pytest.raises(ShroomError, match="a different shape; run again without --resume"):
+    with pytest.raises(ShroomError, match="do not fit; run again without --resume"):
         run_over(["a", "b"], lambda batch: np.ones((len(batch), 5)), run)
 
 

@@ -101,7 +101,7 @@ def test_the_cache_tells_graphs_apart(copy, tmp_path):
     stores, notes = [Store(tmp_path / "cache")], []
     probabilities(copy, stores=stores)
     probabilities(copy, stores=stores, note=notes.append)
-    assert notes == ["25 of 25 results were taken from the cache of earlier runs"]
+    assert notes == ["the cache of earlier runs contained 25 of 25 results"]
     model = onnx.load(copy / "model.onnx")
     model.doc_string = "another"
     onnx.save(model, copy / "model.onnx")
@@ -159,7 +159,7 @@ def test_a_batch_that_does_not_fit_is_made_smaller(graph, monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"no graph", b"\x08\x08\x12"])
 def test_a_file_that_is_no_graph(content, copy):
     (copy / "model.onnx").write_bytes(content)
-    with pytest.raises(ShroomError, match=r"model\.onnx: ONNX Runtime cannot load it"):
+    with pytest.raises(ShroomError, match=r"model\.onnx: ONNX Runtime cannot load the graph"):
         probabilities(copy)
     (copy / "config.json").unlink()
     with pytest.raises(ShroomError, match=r"no config\.json next to the graph or"):
@@ -204,9 +204,9 @@ def takes_one_pair(graph):
     ("change", "said"),
     [
         (wants_more, "needs pixels, but the tokenizer returns input_ids, "),
-        (gives_a_vector, r"expected most of shape \[batch, classes\], .* got \[25\]"),
+        (gives_a_vector, r"expected the output most .*, got \[25\]"),
         (gives_six, "returns 6 numbers for a pair, but its config.json has 3 classes"),
-        (takes_one_pair, "ONNX Runtime cannot run it: "),
+        (takes_one_pair, "ONNX Runtime cannot run the graph: "),
     ],
 )
 def test_a_graph_of_something_else(change, said, copy):
@@ -220,7 +220,7 @@ def test_on_the_command_line(graph, shroom, tmp_path):
     args += ("-o", tmp_path / "p.json")
     assert shroom(*args)[0] == 0
     for more, exit_code, said in (
-        (("--device", "cuda"), 1, "an ONNX graph runs on the CPU only; omit --device cuda"),
+        (("--device", "cuda"), 1, "an ONNX graph runs only on the CPU; omit --device cuda"),
         (("--precision", "bfloat16"), 1, "has a fixed precision; omit --precision"),
         (("--precision", "int4"), 2, "'int4' is not one of 'float32', 'bfloat16', 'float16', "),
     ):

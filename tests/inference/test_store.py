@@ -182,7 +182,7 @@ def test_a_file_of_others_is_never_overwritten(tmp_path, resume):
     store = Store(tmp_path / "cache")
     store.put("s", {"k": b"v"})
     store.close()
-    message = f"^{path} was not written by an interrupted run and would be overwritten; move it, "
+    message = f"^{path} would be overwritten, but was not written by an interrupted run; move it, "
     message += "or specify another output$"
     for content, match in (
         ((tmp_path / "theirs").read_bytes(), "was not written by"),
@@ -231,7 +231,7 @@ def test_a_run_goes_on_if_nothing_can_be_kept(tmp_path):
         store.put("s", {"k": b"v"})
         assert store.get("s", ["k"]) == {}
     (note,) = notes
-    assert note.startswith(f"{path}: cannot be used (")
+    assert note.startswith(f"{path} cannot be used (")
     assert path.is_dir()
 
 
@@ -246,7 +246,7 @@ def test_a_full_disk_gives_a_note_and_keeps_what_was_there(tmp_path):
         store.unfinished = True
     (note,) = notes
     why = "database or disk is full"
-    assert note == f"{path}: cannot be used ({why}); no further results are stored for --resume"
+    assert note == (f"{path} cannot be used ({why}), so no further results are stored for --resume")
     with kept(path, notes.append, resume=True) as store:
         assert store.get("s", some(10)) == some(10)
 

@@ -243,10 +243,10 @@ def test_nli_by_brute_force(architecture, made):
     p = NLI(folder).p(points, Run(note=notes.append))
     assert p[1] == pytest.approx(p_from(np.array([e]), np.array([c]))[0], abs=1e-5)
     (note,) = notes
-    assert note.startswith(f"1 of 3 premises are longer than the {LENGTH} tokens that {folder} ")
-    assert note.endswith(
-        f"split into {len(parts)} windows: the window that best supports the hypothesis counts"
+    assert note.startswith(
+        f"1 of 3 premises had to be split into {len(parts)} windows, because {folder} "
     )
+    assert note.endswith("p comes from the window that best supports the hypothesis")
     short = [points[0], points[2]]
     np.testing.assert_allclose(p[[0, 2]], NLI(folder).p(short), atol=1e-5)
     mean = NLI(folder, windows="mean").probabilities([(LONG, HYP)])
@@ -284,8 +284,8 @@ def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(made):
     points = [pair(LONG, "word " * 5000), pair("A cat.", "word " * 5000), pair("A cat.", HYP)]
     p = NLI(made()).p(points, Run(note=notes.append))
     assert ((p >= 0) & (p <= 1)).all()
-    assert notes[0].startswith("1 of 3 premises are longer than")
-    assert notes[1].startswith("2 of 3 hypotheses were truncated")
+    assert notes[0].startswith("1 of 3 premises had to be split")
+    assert notes[1].startswith("2 of 3 hypotheses had to be truncated")
 
 
 # --- the shipped model
@@ -298,7 +298,7 @@ def test_a_fact_at_the_end_of_30_000_characters_is_found():
     notes = []
     found, short = CrossEncoder().p(points, Run(note=notes.append))
     assert found < 0.5
-    assert notes[0].startswith("1 of 2 premises are longer than")
+    assert notes[0].startswith("1 of 2 premises had to be split")
     cut, same = CrossEncoder(windows="first").p(points)
     assert cut > 0.6
     assert short == pytest.approx(same, abs=1e-5)

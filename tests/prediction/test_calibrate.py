@@ -190,7 +190,7 @@ def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
 def test_what_cannot_be_fitted_is_told(shroom, pair, p, y, sentence, method):
     if method == "none":  # a threshold can be fitted, and judged if there are two items
         p, y = p[:1], y[:1]
-        sentence = "all items share a hypothesis or target, so nothing can be cross-validated"
+        sentence = "all items share a hypothesis or target, so cross-validation is impossible"
     arguments = pair(p, y)
     code, shown, err = shroom("calibrate", *arguments, "--method", method)
     assert (code, shown) == (1, "")
@@ -237,14 +237,18 @@ BETTER, WORSE, NEITHER = (-0.2, -0.1), (0.1, 0.2), (-0.1, 0.1)
 @pytest.mark.parametrize(
     ("brier", "accuracy", "verdict"),
     [
-        (BETTER, WORSE, "improves p and the labels: cross-validated (n = 60), "),
-        (BETTER, NEITHER, "improves p: "),
-        (BETTER, BETTER, "improves p and makes the labels worse: "),
-        (WORSE, BETTER, "makes p and the labels worse: "),
-        (NEITHER, NEITHER, "has no significant effect: "),
-        (NEITHER, None, "has no significant effect: "),
-        (None, None, "cannot be judged on so few items: "),
-        ((0.0, 0.0), NEITHER, "has no significant effect: cross-validated (n = 60), the Brier "),
+        (BETTER, WORSE, "improves p and the labels. In cross-validation (n = 60), "),
+        (BETTER, NEITHER, "improves p. "),
+        (BETTER, BETTER, "improves p and makes the labels worse. "),
+        (WORSE, BETTER, "makes p and the labels worse. "),
+        (NEITHER, NEITHER, "has no significant effect. "),
+        (NEITHER, None, "has no significant effect. "),
+        (None, None, "cannot be judged on so few items. "),
+        (
+            (0.0, 0.0),
+            NEITHER,
+            "has no significant effect. In cross-validation (n = 60), the Brier ",
+        ),
     ],
 )
 def test_the_verdict(files, brier, accuracy, verdict):
@@ -356,10 +360,10 @@ def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, t
     code, _, err = shroom(*call, seen, "-o", tmp_path / "out.zip")
     assert code == 0
     assert "note: " in err
-    assert "out.zip: 7 predictions are in-sample, but only a folder has a run.json" in err
+    assert "out.zip contains 7 in-sample predictions" in err
     (out / "run.json").write_text("mine")
     code, _, err = shroom(*call, seen, "-o", out)
-    assert (code, "run.json is not a run record" in err) == (1, True)
+    assert (code, "run.json would be overwritten, but is not a run record" in err) == (1, True)
     assert (out / "run.json").read_text() == "mine"
 
 

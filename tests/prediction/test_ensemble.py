@@ -370,7 +370,7 @@ def test_a_few_datapoints_seen_before_are_told(shroom, files):
     seen_before(files, 1)
     code, _, err = shroom(*files.logistic("--data", files("data")))
     assert code == 0
-    assert "note: 1 of the datapoints to predict are also in the training gold" in err
+    assert "note: the training gold contains 1 of the datapoints to predict" in err
 
 
 def test_gold_without_texts_serves_where_no_data_are_given(shroom, files):
@@ -409,7 +409,7 @@ def test_six_nli_models_out_of_fold_on_val(tmp_path):
     combined = ensemble(test, method="logistic", train=train, train_gold=gold, data=gold)
     assert combined.n == 3000
     assert combined.notes[1].startswith(
-        "Out of fold, the ensemble beats the best submission in accuracy on 1 and in rho on 1 of 2 "
+        "Out of fold, the ensemble beats the best submission on 1 of 2 tracks in accuracy "
     )
     figures = [line.split() for line in combined.notes if line.startswith("val ")]
     assert figures == [

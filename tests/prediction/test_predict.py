@@ -212,7 +212,7 @@ def test_the_folder_of_real_data_has_a_place(tmp_path, monkeypatch):
         (["--threshold", "0.25"], 0, ""),
         (["--set", "model={model}"], 0, ""),
         (["--set", "treshold=0.1"], 1, "has no setting 'treshold'; did you mean 'threshold'?"),
-        (["--set", "model=nowhere"], 1, "nowhere: not a model of the lexical detector"),
+        (["--set", "model=nowhere"], 1, "nowhere is not a model of the detector lexical"),
         (["--set", "threshold"], 2, "expected NAME=VALUE, got 'threshold'"),
         (["--threshold", "1.5"], 2, "--threshold"),
         (["--threshold", "nan"], 2, "expected a number, got nan"),
@@ -251,8 +251,8 @@ def test_a_long_premise_and_an_empty_hypothesis_are_noted(nli, out, tmp_path, sh
     made = ("predict", recipe(tmp_path, 'detector = "nli"\nmodel = "x/y"\n'), tmp_path / "d")
     code, _, err = shroom(*made, "--model", nli, "-o", out / "sub")
     assert code == 0
-    assert re.search("note: 1 of . premises are longer than ", err)
-    assert "hyp is empty in 1 items, first item 2" in err
+    assert re.search("note: 1 of . premises had to be split ", err)
+    assert "hyp is empty in 1 item, first in item 2" in err
     record = json.loads((out / "sub" / "run.json").read_text())
     assert "x/y" not in json.dumps(record)  # what was run is another model
     assert re.search("[0-9a-f]{8}", record["weights"] or "")
@@ -278,8 +278,8 @@ def test_a_file_that_is_not_a_model(detector, content, said, data, out, tmp_path
         about.write_text(content)
     code, _, err = shroom("predict", detector, data, "--model", path, "-o", out / "p.json")
     assert (code, listing(out)) == (1, [])
-    assert err.startswith(f"shroom: {path}: not a model of the ")
-    assert said in err
+    assert err.startswith(f"shroom: {path} is not a model of the ")
+    assert f"({said.removeprefix(': ')}" in err
     assert "Errno" not in err
 
 
@@ -388,7 +388,7 @@ def test_results_of_earlier_runs_are_read_and_written(slow, data, out, shroom, m
     code, _, err = shroom(*call, out / "first.json")
     assert (code, cache.exists(), "cache" in err) == (0, True, False)
     code, _, err = shroom(*call, out / "again.json")
-    assert "note: 12 of 12 results were taken from the cache of earlier runs\n" in err
+    assert "note: the cache of earlier runs contained 12 of 12 results\n" in err
     assert len(slow.asked) == 24
     for file in cache.parent.iterdir():
         file.unlink()
@@ -450,7 +450,7 @@ def test_a_file_of_the_users_is_no_record_of_a_run(slow, tmp_path, out, shroom):
     (out / "run.json").write_text("mine")
     code, _, err = shroom("predict", "slow", data, "-o", out)
     assert not slow.asked
-    assert (code, "run.json is not a run record" in err) == (1, True)
+    assert (code, "run.json would be overwritten, but is not a run record" in err) == (1, True)
     assert (listing(out), (out / "run.json").read_text()) == (["run.json"], "mine")
 
 
@@ -502,7 +502,7 @@ def test_neither_recipe_nor_model_is_written_over(verb, what, data, tmp_path, sh
         ("d", "-", "-"),
         ("in/data.json", "out/sub", "names like"),
         ("in/data.json", "in/data.json", "which is never overwritten"),
-        ("double.json", "out/p.json", "an id of its own"),
+        ("double.json", "out/p.json", "a unique id"),
         ("in/data.json", "file/p.json", "file"),
         ("in/data.json", "out/p.csv", "p.csv: the name must end in .json or .jsonl"),
         ("trial.model-aware.json", "out/sub", "a folder needs names like"),
@@ -564,7 +564,7 @@ def without(key):
         (rows_with(src="", tgt=""), "d.json: item 1 (id 41): expected src or tgt, got both empty"),
         (rows_with(src=" \n", tgt="\t"), "item 1 (id 41): expected src or tgt, got both empty"),
         (rows_with(src=3), "d.json: item 1 (id 41): src: expected a text, got 3"),
-        (rows_with(id=40), "d.json: item 1 (id 40): id: expected an id of its own, got 40 again"),
+        (rows_with(id=40), "d.json: item 1 (id 40): id: expected a unique id, got 40 again"),
         (without("id"), "d.json: item 1: id: expected an id, because other items have one"),
         ([], "d.json: expected at least one item, got none"),
         ("[" * 100_000, "d.json: "),
@@ -585,8 +585,8 @@ def test_bad_data_is_told_with_its_place(rows, said, tmp_path, out, shroom):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"hyp": ""}, "note: d.json: hyp is empty in 1 items, first item 1\n"),
-        ({"hyp": "\n \t"}, "note: d.json: hyp is empty in 1 items, first item 1\n"),
+        ({"hyp": ""}, "note: d.json: hyp is empty in 1 item, first in item 1\n"),
+        ({"hyp": "\n \t"}, "note: d.json: hyp is empty in 1 item, first in item 1\n"),
         ({"src": "x " * 25_000}, ""),
         ({"src": "\ud800", "hyp": "\udfff\0\x1b[31m"}, ""),
         ({"src": float("nan")}, "d.json: item 1 (id 41): src: expected a text (read as empty)"),

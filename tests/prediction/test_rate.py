@@ -110,14 +110,17 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
     [
         (
             {},
-            ["95% interval [", "]), estimated from too-low's predictions for 60 outputs and from "],
+            [
+                "95% interval [",
+                "]). The rate is estimated from too-low's predictions for 60 outputs and from ",
+            ],
         ),
         ({}, ["60 labelled outputs, which must be a random sample."]),
         ({"confidence": 0.9}, ["(90% interval ["]),
         ({"warning": "no tasks"}, ["a random sample with the same mix of tasks."]),
         (
             {"labelled_outputs": 7},
-            ["], too narrow because the outputs include 7 labelled outputs), "],
+            ["The interval is too narrow, because the outputs include 7 labelled outputs."],
         ),
     ],
 )
@@ -138,7 +141,7 @@ def test_outputs_that_are_labelled_too_are_counted(shroom, tmp_path, points):
     assert hallucination_rate(TooLow(), points[:60], points[30:]).labelled_outputs == 30
     labelled = write_json(tmp_path / "labelled.json", gold(40))
     command = ("rate", labelled, "--labelled", labelled, "--detector", "lexical")
-    assert "40 of the outputs are also labelled outputs" in shroom(*command)[1]
+    assert "the outputs include 40 labelled outputs, counted twice" in shroom(*command)[1]
     found, wider = (
         json.loads(shroom(*command, "--format", "json", "--confidence", confidence)[1])
         for confidence in (0.95, 0.99)

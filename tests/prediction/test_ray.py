@@ -164,7 +164,7 @@ def test_of_shrooms_own_files_the_latest_are_taken(tmp_path):
         ("{tmp}/empty", "contains no file named *.json, *.jsonl, "),
         ("{tmp}/a.zip", "expected a folder or a file named"),
         ("memory://nowhere", "no such file or folder"),
-        ("nothing://bucket/a", "no file system is available for it"),
+        ("nothing://bucket/a", "no file system can read this address"),
     ],
 )
 def test_what_is_no_shard_is_told(where, said, tmp_path):
@@ -247,7 +247,10 @@ def test_each_part_is_what_one_process_makes_of_the_shard(data, tmp_path, single
     parquet.write_table(Table.from_pylist(rows_of(8)).slice(0, 0), data / "h.parquet")
     out, notes = tmp_path / "out", []
     assert not predicted(data, out, notes=notes).errors
-    assert sum("no datapoints, so its part is empty" in note for note in notes) == 3
+    assert (
+        sum("no datapoints, so the predictions for this shard are empty" in note for note in notes)
+        == 3
+    )
     assert union(out) == single("lexical")
     known = manifest_of(out)
     assert (known["detector"], known["settings"]) == ("lexical", {})
@@ -347,7 +350,7 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     with pytest.raises(InvalidInput) as error:
         predicted(data, out, notes=notes)
     assert str(error.value).count(f"{wrong}: expected JSON") == 2
-    assert notes == ["8 of 9 shards are done; fix the others, then add --resume to continue"]
+    assert notes == ["done: 8 of 9 shards; fix the others, then add --resume"]
     assert len(list(out.glob("part-*"))) == 8
     wrong.write_bytes(good)
     predicted(data, out, resume=True)
@@ -471,7 +474,11 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
             ([*given, "--engine", "local", "-o", "{tmp}/out"], 2, "require --engine ray")
             for given in (["--address", "auto"], ["--workers", "2"])
         ),
-        (["-o", "{tmp}/out", "--set", "model={tmp}/x"], 1, "not a model of the lexical detector"),
+        (
+            ["-o", "{tmp}/out", "--set", "model={tmp}/x"],
+            1,
+            "is not a model of the detector lexical",
+        ),
         (["-o", "{tmp}/p.json"], 2, "--engine ray writes a folder"),
         ([], 2, "missing option '-o'"),
         (["-o", "{data}"], 1, "is inside the data; choose another folder"),
@@ -479,7 +486,7 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
         (["-o", "{tmp}/out", "--dry-run"], 2, "cannot be combined with --engine ray"),
         (["-o", "{tmp}/out", "--max-cost", "1"], 2, "cannot be combined with --engine ray"),
         (["-o", "{tmp}/out", "--device", "cuda:1"], 2, "accepts --device cpu or cuda"),
-        (["-o", "nothing://x"], 1, "no file system is available for it"),
+        (["-o", "nothing://x"], 1, "no file system can read this address"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

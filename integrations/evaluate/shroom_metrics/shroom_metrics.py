@@ -11,18 +11,19 @@ from shroom.scoring.results import flat
 
 _DESCRIPTION = """\
 How well p(Hallucination) agrees with the annotators: accuracy, Spearman's rho and the other metrics
-of the SHROOM kit, with intervals.
+of the SHROOM kit, with confidence intervals.
 """
 _INPUTS = """
 Args:
     predictions: p(Hallucination) of each text, in [0, 1].
     references: the share of annotators who chose Hallucination, in [0, 1].
-    labels, gold_labels: 1 for a hallucination, else 0; by default 1 if p is above 0.5.
+    labels: the labels of the system, 1 for a hallucination, else 0; by default, 1 if p > 0.5.
+    gold_labels: the labels of the annotators; by default, 1 if the share is above 0.5.
     metrics: names from `shroom list metrics`.
     resamples: number of bootstrap resamples (random seed 0); 0 for no intervals.
 Returns:
-    the score of each metric by its name, and the 95% interval by its name with `_ci`. Undefined
-    scores are `None`, as are intervals of fewer than ten texts.
+    the score of each metric by its name, and its 95% interval by its name with `_ci`. Undefined
+    scores and intervals for fewer than ten texts are `None`.
 Examples:
     >>> shroom_metrics = evaluate.load("integrations/evaluate/shroom_metrics")
     >>> shroom_metrics.compute(predictions=[0.9, 0.2, 0.7], references=[1, 0, 0.4], resamples=0)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.annotate.base import SLICE, within
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, show
 from shroom.inference import hub
 from shroom.inference.compute import compute
@@ -63,7 +64,7 @@ def frame(
     """Return the prompt around each question; the mode is ``chat`` if there is a template."""
     template = getattr(tokenizer, "chat_template", None)
     if mode == "chat" and not template:
-        raise ShroomError(f"{name}: its tokenizer has no chat template; use --mode completion")
+        raise ShroomError(f"{name}: the tokenizer has no chat template; use --mode completion")
     mode = mode or ("chat" if template else "completion")
     prompt = PROMPTS[mode] if prompt is None else prompt
     text = prompt.replace(QUESTION, _MARK)
@@ -72,8 +73,8 @@ def frame(
         text = in_chat(tokenizer, name, [("user", text)], asks=True, way_out=way_out)
         if text.count(_MARK) != 1:
             raise ShroomError(
-                f"{name}: the chat template shows the question {text.count(_MARK)} times "
-                "instead of once; use --mode completion"
+                f"{name}: the chat template must contain the question once, but contains it "
+                f"{counted(text.count(_MARK), 'time')}; use --mode completion"
             )
     before, _, after = text.partition(_MARK)
     return Frame(mode, prompt, position, before, after)
@@ -106,7 +107,8 @@ class Reader:
         """Return a layer by its number from 0; negative numbers count from the last."""
         if not -self.last - 1 <= number <= self.last:
             raise ShroomError(
-                f"layer: expected a layer of {self.name}, from 0 to {self.last}, got {number}"
+                f"layer: expected a number from 0 to {self.last}, the last layer of {self.name}, "
+                f"got {number}"
             )
         return number % (self.last + 1)
 
@@ -118,7 +120,7 @@ class Reader:
             ids = self._marked(text, ids)
         if not ids:
             raise ShroomError(
-                f"{self.name}: its tokenizer returns no tokens for the question "
+                f"{self.name}: the tokenizer returns no tokens for the question "
                 f"{show(question)}; leave the question out"
             )
         return tuple(ids[-self.most :])
@@ -190,7 +192,7 @@ def stored(
         found = known(layer)
         if not found.keys() >= set(items):
             problem = f"{store.path}: the states of layer {layer} are missing"
-            raise ShroomError(f"{problem}; free disk space, then add --resume to continue")
+            raise ShroomError(f"{problem}; free disk space, then run again with --resume")
         return np.array([np.frombuffer(found[item], np.float32) for item in items], np.float64)
 
     return states_of

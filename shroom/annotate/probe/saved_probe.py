@@ -18,6 +18,7 @@ from shroom.annotate.probe.fitting import Figures, Probe
 from shroom.annotate.probe.hidden_states import Frame
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
@@ -73,7 +74,10 @@ class SavedProbe(Result):
         auroc, accuracy = (figures.nested[name] for name in ("auroc", "accuracy"))
         n = figures.right + figures.wrong
         if auroc.ci is None:
-            return f"The probe cannot be judged: its AUROC of {auroc} has no interval (n = {n})."
+            return (
+                f"The probe cannot be judged: its AUROC of {auroc} has no confidence interval "
+                f"(n = {n})."
+            )
         effect = {1: "better than", -1: "worse than", 0: "not significantly better than"}
         chance, majority = (
             effect[compared(figures.nested[name].ci, figures.floor[name])]
@@ -81,9 +85,9 @@ class SavedProbe(Result):
         )
         return (
             f"The probe is {chance} chance at predicting which questions {self.name} can answer: "
-            f"cross-validated on {n} questions, its AUROC is {auroc} "
-            f"({confidence(figures.how)} {auroc.ends}) and its accuracy {accuracy} "
-            f"({accuracy.ends}), {majority} the majority label's {figures.floor['accuracy']:.3f}."
+            f"its cross-validated AUROC is {auroc} ({confidence(figures.how)} {auroc.ends}, "
+            f"n = {n}). Its accuracy of {accuracy} ({accuracy.ends}) is {majority} "
+            f"the majority label's {figures.floor['accuracy']:.3f}."
         )
 
     @property
@@ -107,14 +111,16 @@ class SavedProbe(Result):
     def _notes(self) -> Iterator[str]:
         figures, how = self.figures, self.figures.how
         out = f"; {describe_left_out(self.left_out)}" if self.left_out else ""
-        counts = ", ".join(f"layer {n} {k}x" for n, k in Counter(figures.chosen).items())
+        counts = ", ".join(
+            f"layer {n} in {counted(k, 'fold')}" for n, k in Counter(figures.chosen).items()
+        )
         n = figures.right + figures.wrong
         yield f"{n} questions: {figures.right} all-right, {figures.wrong} all-wrong{out}"
-        yield f"states of {self.name} {_POSITIONS[self.frame.position]}, {self.frame.mode} mode"
-        yield f"cross-validated: {figures.folds} folds, seed {figures.seed}, C chosen in each"
+        yield f"{self.frame.mode} mode, hidden states {_POSITIONS[self.frame.position]}"
+        yield f"cross-validated: {figures.folds} folds, seed {figures.seed}, C chosen in each fold"
         yield (
-            f"* layer {figures.best} has the highest AUROC; this figure is too optimistic, because "
-            f"the layer was chosen by it; '{NESTED}' is unbiased ({counts})"
+            f"* layer {figures.best} was chosen because its AUROC is the highest, so this AUROC "
+            f"is too optimistic; '{NESTED}' is unbiased ({counts})"
         )
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
@@ -140,7 +146,7 @@ class SavedProbe(Result):
         if not apart <= _ALIKE * np.median(np.abs(self.check)):
             raise ShroomError(
                 f"{name} is not the model that the probe was trained on ({self.model}), or its "
-                "weights or tokenizer have changed; use that model, or train another probe"
+                "weights or tokenizer have changed; use the original model, or train a new probe"
             )
 
     @property
@@ -182,9 +188,8 @@ class SavedProbe(Result):
 
         if not (folder / ABOUT).is_file():
             raise ShroomError(
-                f"{folder} contains no {ABOUT}, so it is not a probe; train one with 'shroom "
-                "annotate "
-                "probe train'"
+                f"{folder} contains no {ABOUT}, so it is not a probe; to train a probe, use "
+                "'shroom annotate probe train'"
             )
         try:
             about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
@@ -194,8 +199,8 @@ class SavedProbe(Result):
             return cls._of(about, load(data))
         except (*UNREADABLE, SafetensorError) as error:
             raise ShroomError(
-                f"{folder} is not a probe that this version of the kit can read, or is damaged; "
-                "train it again"
+                f"{folder} is damaged, or was written by another version of the kit; train the "
+                "probe again"
             ) from error
 
     @classmethod

@@ -14,6 +14,7 @@ from shroom.annotate.probe.fitting import train
 from shroom.annotate.probe.hidden_states import QUESTION, Mode, Position, Reader, frame, stored
 from shroom.annotate.probe.saved_probe import ABOUT, SavedProbe, describe_left_out
 from shroom.core.extras import require
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher import ALL_RIGHT, ALL_WRONG, Question
 from shroom.inference.run_settings import Run
@@ -59,9 +60,9 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
     if min(right, len(clear) - right) < least:
         without = "; " + describe_left_out(left_out) if left_out else ""
         raise ShroomError(
-            f"a probe needs at least {least} questions that are all-right and {least} that are "
-            f"all-wrong, got {right} all-right and {len(clear) - right} all-wrong{without}; "
-            "'shroom annotate run' adds categories"
+            f"a probe needs at least {least} all-right and {least} all-wrong questions, "
+            f"got {right} all-right and {len(clear) - right} all-wrong{without}; to find the "
+            "categories of more questions, use 'shroom annotate run'"
         )
     return Labelled(list(clear), np.array(list(clear.values()), bool), dict(left_out))
 
@@ -99,8 +100,7 @@ def make(
     if (folder / ABOUT).exists() and not resume:
         raise ShroomError(
             f"{folder} contains the probe of an earlier run; add --resume to train it again, or "
-            "choose "
-            "another folder"
+            "choose another folder"
         )
     reader = Reader(plan.model, plan.revision, run.device)
     layers = sorted({reader.layer(number) for number in plan.layers or range(reader.last + 1)})
@@ -109,8 +109,8 @@ def make(
     cut = sum(len(item) == reader.most for item in items)
     if cut:
         run.note(
-            f"questions that reach the model's limit of {reader.most} tokens: {cut}; the beginning "
-            "of longer questions is cut off"
+            f"{counted(cut, 'question')} with at least {reader.most} tokens: the model reads only "
+            f"the last {reader.most}"
         )
     with kept(folder / STATES, run.note, resume=resume, refuse=True) as store:
         store.unfinished = True  # other trainings can use the states

@@ -13,6 +13,7 @@ from msgspec import Meta
 from shroom.annotate.base import Failure, Item, Scorer, Scores
 from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.json_writing import json_digest
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher import Question as Asked
 from shroom.detectors.judge.asking import Asking
@@ -53,8 +54,8 @@ class Judge(Asking, Scorer):
         "gpt_judgement_reason",
     )
     needs_model: ClassVar[str] = (
-        "judge needs a model: the name of a model at the endpoint, or a causal model on the "
-        "hub or in a folder"
+        "judge needs a model: specify the name of a model at the endpoint, or a causal model on "
+        "the hub or in a folder"
     )
 
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = 5
@@ -76,7 +77,7 @@ class Judge(Asking, Scorer):
             shorter="lower generation_chars",
             logprobs=self.top_logprobs or None,
             words=("yes", "no"),
-            cut="generations",
+            cut="generation",
         )
 
     @cached_property
@@ -96,7 +97,8 @@ class Judge(Asking, Scorer):
         most = self.generation_chars
         cut = sum(len(generation) > most for *_, generation in items)
         if cut:
-            run.note(f"{cut} generations were truncated to {most} characters for the judge")
+            texts = counted(cut, "generation")
+            run.note(f"the judge read only the first {most} characters of {texts}")
         if self.endpoint is None:
             yield from super().score(items, run)
             return
@@ -111,10 +113,10 @@ class Judge(Asking, Scorer):
         return [_from_words(reply) for reply in self._model.ask(self._questions(items), run)]
 
     def cost(self, items: Sequence[Item]) -> str:
-        """Return a sentence about the requests that scoring would send, without sending them."""
+        """Return a sentence about the number and the cost of the requests; none is sent."""
         estimate = self._model.estimate(self._questions(items))
         if self.endpoint is None:
-            return f"{estimate.requests} prompts to a model on this machine, at no cost"
+            return f"{counted(estimate.requests, 'prompt')} to a model on this machine, at no cost"
         return str(estimate).partition("\n")[0]
 
     def _questions(self, items: Sequence[Item]) -> list[Question]:
@@ -135,7 +137,7 @@ class Judge(Asking, Scorer):
         again = "returns the same stored reply" if self.folder else "pays for another reply"
         change = "a larger max_tokens" if reply.unfinished else "another template"
         return Failure(
-            f"the reply is neither right nor wrong: {show(reply.text, 120)}; use {change}, "
+            f'the reply says neither "right" nor "wrong": {show(reply.text, 120)}; use {change}, '
             f"because --resume {again}"
         )
 
@@ -145,7 +147,7 @@ def _from_words(reply: Reply) -> Scores:
     p, _, unfinished = judgement(reply, exact=True)
     if p is None:
         way_out = "a larger max_tokens" if unfinished else "another template"
-        return Failure(f"the reply is neither yes nor no; use {way_out}")
+        return Failure(f'the reply says neither "yes" nor "no"; use {way_out}')
     right = p < 0.5
     return _scores(Verdict("yes" if right else "no", right), 1 - p)
 

@@ -50,7 +50,9 @@ class Probe(Scorer):
             self._saved = LinearProbe.load(place, self.model, self.layer)
             self._identity = self._saved.identity
         elif self.layer is not None:
-            raise ShroomError(f"layer: only for a probe.pt; {self.probe} has its own layer")
+            raise ShroomError(
+                f"layer: expected only for a PyTorch file; {self.probe} contains its layer"
+            )
         else:
             self._saved, self._identity = SavedProbe.load(place), identity(place)
         self._readers: dict[str | None, Reader] = {}
@@ -61,7 +63,7 @@ class Probe(Scorer):
         return f"{self.name} {self._identity}"
 
     def places(self, question: Question) -> tuple[int, ...]:
-        """Return all generations, which share the value of their question."""
+        """Return the places of all generations, which share the value of their question."""
         return tuple(range(len(question.generation)))
 
     def item(self, question: Question, place: int) -> Item:
@@ -112,11 +114,9 @@ class LinearProbe:
         """Return the probe whose ``state_dict`` is in a PyTorch file."""
         named = _LAYER.findall(path.stem)
         if model is None:
-            raise ShroomError(f"{path} contains only weights; specify the probe's model")
+            raise ShroomError(f"{path} contains only weights; specify the model of the probe")
         if layer is None and not named:
-            raise ShroomError(
-                f"{path} contains only weights; specify the layer that the probe reads"
-            )
+            raise ShroomError(f"{path} contains only weights; specify the layer of the probe")
         number = int(named[-1]) if layer is None else layer
         require("models", "torch")
         import torch
@@ -141,7 +141,7 @@ class LinearProbe:
     def refuse_another(self, state: NDArray[Any], name: str) -> None:
         """Raise :class:`ShroomError` if states and probe have different sizes."""
         if state.shape != self.weights.shape:
-            sizes = f"its states have {len(state)} numbers, but the probe has {len(self.weights)}"
+            sizes = f"its states have {len(state)} values, but the probe has {len(self.weights)}"
             raise ShroomError(f"{name} is not the model that the probe was trained on: {sizes}")
 
 

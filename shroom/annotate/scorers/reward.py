@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from shroom.annotate.base import Item, Scorer, Scores
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import UNCERTAIN, Question
 from shroom.detectors.settings import Name, Text
@@ -125,15 +126,14 @@ class _Model:
         long = sum(length > self._room for length in lengths)
         if long:
             run.note(
-                f"{long} questions with their generations were truncated to the {self._room} "
-                "tokens that "
-                f"{self._name} reads"
+                f"{counted(long, 'pair')} of a question and a generation had to be truncated: "
+                f"{self._name} reads at most {self._room} tokens"
             )
         named = getattr(self._model.config, "pad_token_id", None)
         if named is not None and named == self._model.tokenizer.eos_token_id:
             run.note(
-                f"{self._name}: its config.json uses the end token as padding, so the score is "
-                "read at the token before it, as in transformers"
+                f"{self._name}: config.json uses the end token as padding, so the score is read "
+                "at the token before the end token, as in transformers"
             )
         lengths = [min(length, self._room) for length in lengths]
         logits = self._model.logits(pairs, lengths, self._reader.batch, self._scope, run)
@@ -146,7 +146,7 @@ def _reader(name: str, tokenizer: Any, room: int, form: str | None) -> PairReade
     chat = bool(getattr(tokenizer, "chat_template", None))
     if form == CHAT and not chat:
         raise ShroomError(
-            f'{name}: its tokenizer has no chat template; use template: "pair", or your own text '
+            f'{name}: the tokenizer has no chat template; use template: "pair", or your own text '
             "with {question} and {generation}"
         )
     if form == PAIR or (form is None and not chat):

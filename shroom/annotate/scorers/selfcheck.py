@@ -1,4 +1,4 @@
-"""How well a generation agrees with the others of its question."""
+"""The agreement of a generation with the other generations of its question."""
 
 from __future__ import annotations
 

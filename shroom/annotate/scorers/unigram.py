@@ -44,7 +44,9 @@ class Unigram(Scorer):
         if self.dictionary is None:
             return
         if self.language not in ("auto", CHINESE):
-            raise ShroomError(f"dictionary: only for Chinese, but language is {self.language}")
+            raise ShroomError(
+                f"dictionary: only Chinese uses a dictionary, but language is {self.language}"
+            )
         if not Path(self.dictionary).is_file():
             raise ShroomError(f"dictionary: {self.dictionary}: no such file")
 

@@ -160,7 +160,7 @@ class _Run:
         """Store the files that an archive contains."""
         missing = {file.sha256: file for file in files}
         contents: dict[str | None, bytes] = {}
-        reason = "has no member with the sha256 of this file"
+        reason = "contains no file with the expected sha256"
         try:
             contents.update(members(archive, [file.size for file in files]))
         except _DAMAGES as error:

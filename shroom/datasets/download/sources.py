@@ -60,9 +60,7 @@ def source(name: str) -> Source:
     """Return the list of public files of a data set."""
     described = data_set(name)
     if name not in SOURCES:
-        raise ShroomError(
-            f"{name}: the kit cannot download it; get the files from {described.source}"
-        )
+        raise ShroomError(f"the kit cannot download {name}; for its files, see {described.source}")
     return SOURCES[name]
 
 

@@ -33,19 +33,19 @@ class CrossEncoder(Schedule, FittedDetector):
     Parameters
     ----------
     model : path, optional
-        The folder of a fitted model; by default the one that ships with the kit.
+        The folder of a fitted model; by default, the model that ships with the kit.
     reference : str, optional
         Which text the hypothesis is compared with: a value of
-        :class:`~shroom.core.datapoint.Rule`; by default as in fitting.
+        :class:`~shroom.core.datapoint.Rule`; by default, the rule that was used in fitting.
     threshold : float, optional
-        By default the fitted one.
+        The label is Hallucination if p is greater; by default, the fitted threshold.
     windows, overlap
         How to read a long reference: see
         :class:`shroom.detectors.pairs.Windows`.
     encoder, revision : optional
-        For fitting only: the encoder to start from, a folder or a name on the hub.
+        The encoder to start fitting from: a folder, or a name on the hub with its revision.
     epochs, batch, rate, frozen, bfloat16, blend, seed : optional
-        For fitting only: see :class:`~shroom.detectors.cross_encoder.schedule.Schedule`.
+        How to fit: see :class:`~shroom.detectors.cross_encoder.schedule.Schedule`.
 
     Examples
     --------
@@ -128,8 +128,8 @@ class CrossEncoder(Schedule, FittedDetector):
         encoded = dict(zip(distinct, arrays))
         if cut and self._windows.cut:
             run.note(
-                f"{cut} of {len(distinct)} pairs have more than {encoding.room} tokens: the end of "
-                "the reference was not read"
+                f"{cut} of {len(distinct)} pairs had to be truncated at the end of the reference: "
+                f"the cross-encoder reads at most {encoding.room} tokens"
             )
         # What was cut fills the room, as may what was not, which is its own only window.
         all_fit = not cut or self._windows.cut
@@ -195,8 +195,9 @@ class CrossEncoder(Schedule, FittedDetector):
             ) from error
         if not self.encoder:
             raise ShroomError(
-                "fitting the cross-encoder needs an encoder to start from: specify --model, "
-                'or in a recipe encoder = "sentence-transformers/all-mpnet-base-v2"'
+                "fitting the cross-encoder needs an encoder to start from: specify --model, or "
+                'add a line such as encoder = "sentence-transformers/all-mpnet-base-v2" to the '
+                "recipe"
             )
         fitting = Fitting(
             self.encoder,

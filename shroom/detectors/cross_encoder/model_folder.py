@@ -33,7 +33,7 @@ _LOADING = Lock()
 
 
 class ModelFolder:
-    """The model in a folder that ``shroom fit cross-encoder`` wrote; it is read when needed."""
+    """The model in a folder that ``shroom fit cross-encoder`` wrote; loaded on first use."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -90,7 +90,9 @@ class ModelFolder:
         """The encoding of its input."""
         path = self.folder / TOKENIZER
         if not path.is_file():
-            raise ShroomError(f"{self.folder}: no {TOKENIZER}; copy the whole folder of the model")
+            raise ShroomError(
+                f"{self.folder} contains no {TOKENIZER}; copy the whole folder of the model"
+            )
         return Encoding(path, self._about["padding"], self._about["room"])
 
     @cached_property
@@ -102,8 +104,8 @@ class ModelFolder:
             return TrainingItems.from_dict(json.loads(path.read_text(encoding="utf-8")))
         except UNREADABLE as error:
             raise ShroomError(
-                f"{path}: cannot be read as a list of training items ({error}); copy the whole "
-                "folder that shroom fit cross-encoder wrote"
+                f"{path} is not a list of training items ({error}); copy the whole folder that "
+                "shroom fit cross-encoder wrote"
             ) from error
 
     @cached_property
@@ -113,16 +115,16 @@ class ModelFolder:
             about = json.loads(path.read_text(encoding="utf-8"))
             if about["format"] != FORMAT:
                 raise ShroomError(
-                    f"{path}: format {about['format']} is not supported; this version of the kit "
-                    f"reads format {FORMAT}"
+                    f"{path}: this version of the kit reads format {FORMAT}, but the model has "
+                    f"format {about['format']}; fit it again"
                 )
             for key in ("integers", "padding", "room", "weights"):
                 about[key]
             return {**about, "threshold": float(about["threshold"])}
         except UNREADABLE as error:
             raise ShroomError(
-                f"{self.folder}: not a model of the cross-encoder: {why_unreadable(error)}; "
-                "to create one, use: shroom fit cross-encoder DATA --model ENCODER -o FOLDER"
+                f"{self.folder} is not a model of the cross-encoder ({why_unreadable(error)}); to "
+                "fit a model, use: shroom fit cross-encoder DATA --model ENCODER -o FOLDER"
             ) from error
 
     def _opened(self, precision: str) -> Any:
@@ -133,7 +135,9 @@ class ModelFolder:
             graph = (self.folder / GRAPH).read_bytes()
             graph = in_float32(graph) if precision == "float32" else graph
         except (OSError, ValueError, zlib.error) as error:
-            raise ShroomError(f"{self.folder}: cannot be loaded: {error}") from error
+            raise ShroomError(
+                f"{self.folder}: the model cannot be loaded ({error}); copy the whole folder"
+            ) from error
         shapes = self._about["integers"]
         ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
         if not len(ends) or len(integers) != ends[-1]:

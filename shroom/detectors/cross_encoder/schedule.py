@@ -21,17 +21,18 @@ class Schedule:
     batch : int
         Number of examples in a step.
     rate : float
-        Maximum learning rate of AdamW; that of the head is ten times as high.
+        Maximum learning rate of AdamW; the rate for the head is ten times as high.
     frozen : int
         Number of bottom layers that are frozen with the embeddings.
     bfloat16 : bool
-        Whether matrices are multiplied in bfloat16, which takes half the time if the processor
-        supports it. Weights and their updates are in float32 either way.
+        Whether matrices are multiplied in bfloat16, which takes half the time on processors that
+        support it. The weights and their updates are always in float32.
     blend : float
-        The share of the initial weights in the result, 0.5 for the mean, so that less of the
-        earlier training is lost (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models").
+        The share of the initial weights in the result; 0.5 gives the mean of the weights before and
+        after training. Less of the earlier training is then lost (Wortsman et al. 2022, "Robust
+        fine-tuning of zero-shot models").
     seed : int
-        Random seed of a new head, the order and the dropout.
+        Random seed for the new head, the order of the examples, and dropout.
     """
 
     epochs: Count = 3

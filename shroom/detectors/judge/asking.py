@@ -30,27 +30,27 @@ class Asking:
     Parameters
     ----------
     model : str
-        Name of the model at the endpoint, or of a causal model on the hub or in a folder.
+        The name of a model at the endpoint, or a causal model on the hub or in a folder.
     revision : str, optional
         Revision of a model on the hub. With an endpoint, it only distinguishes cached answers.
     template : str, optional
         Name of a built-in template, a file, or a folder of files.
     mode : str, optional
-        ``"chat"`` or ``"completion"``. The default is a chat, unless a model on this machine has
-        no chat template.
+        ``"chat"`` or ``"completion"``. The default is ``"chat"``. For a model on this machine
+        without a chat template, it is ``"completion"``.
     temperature : float, optional
         Sampling temperature.
     max_tokens : int, optional
         Maximum length of an answer.
     top_logprobs : int, optional
-        Number of alternatives of a token that are requested.
+        Number of alternatives to request for each token.
     endpoint : str, optional
         URL of an OpenAI-compatible API, such as ``http://localhost:8080/v1``. Without one, the
         model runs on this machine.
     api_key_env : str
         Environment variable with the API key.
     concurrency : int
-        Number of requests at the same time.
+        Number of concurrent requests.
     retries : int
         Maximum number of retries of a request.
     per_minute : float, optional
@@ -58,11 +58,12 @@ class Asking:
     timeout : float
         Seconds to wait for the server.
     cache : path or bool, optional
-        Folder of answers, by default ``shroom/judge`` in the user's cache. ``False`` stores none.
+        The folder that stores answers, by default ``shroom/judge`` in the user's cache. With
+        ``False``, no answers are stored.
     price_in, price_out : float, optional
-        Prices of a million input and output tokens.
+        The price of a million input tokens, and of a million output tokens.
     max_cost : float, optional
-        Maximum total cost: requests that might exceed it are not sent. Needs both prices.
+        Maximum total cost, which requires both prices. Requests that might exceed it are not sent.
 
     Raises
     ------
@@ -125,7 +126,7 @@ class Asking:
         *,
         shorter: str = "",
         words: Sequence[str] = (),
-        cut: str = "contexts",
+        cut: str = "context",
         **more: Any,
     ) -> Model:
         """Return the model: ``Served`` if there is an endpoint, otherwise ``Local``."""

@@ -14,6 +14,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Rule, Task, premises
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.judge.asking import MOST_SAMPLES, Asking
@@ -45,11 +46,10 @@ _LOW = 0.01
 class Judge(Asking, Detector):
     """Asks a language model whether the context supports the hypothesis.
 
-    With log-probabilities, p is the probability of "no" against "yes". Otherwise it is 0 or 1, or
-    the share of "no" among ``samples`` answers. An answer that is neither yes nor no has p = 0.5.
-    If there are two contexts, the model is asked about both, and the lower p counts. For other
-    settings, see
-    :class:`~shroom.detectors.judge.asking.Asking`.
+    If the model returns log-probabilities, p is the probability of "no" relative to "yes".
+    Otherwise, p is 0 or 1, or the share of "no" among ``samples`` answers. An answer that is
+    neither yes nor no has p = 0.5. If there are two contexts, the model is asked about both, and
+    the lower p is used. For other settings, see :class:`~shroom.detectors.judge.asking.Asking`.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ class Judge(Asking, Detector):
     context_chars : int
         Maximum number of characters of a context.
     reference : str
-        A value of :class:`shroom.core.datapoint.Rule`.
+        Which text is the context: a value of :class:`shroom.core.datapoint.Rule`.
     scoring : str
         ``"probability"``, or ``"official"`` for the organisers' baseline, with its template, mode
-        and arithmetic. Its context is the source for PG, else the target.
+        and arithmetic. The context is then the source for PG, and the target for other tasks.
     samples : int
         If positive, p is the share of "no" among this number of answers; at most 100.
     seed : int
-        Random seed of examples, samples, and the official baseline's random labels.
+        Random seed for examples, samples, and the random labels of the official baseline.
     threshold : float
         The label is Hallucination if p is greater.
 
@@ -92,7 +92,7 @@ class Judge(Asking, Detector):
 
     name: ClassVar[str] = "judge"
     needs_model: ClassVar[str] = (
-        "the detector judge needs --model: the name of a model behind an endpoint "
+        "the detector judge needs --model: specify the name of a model behind an endpoint "
         "(with --set endpoint=URL), or a causal model on the hub or in a folder"
     )
 
@@ -169,13 +169,14 @@ class Judge(Asking, Detector):
             prompts.append(Prompt(self._templates[task], "context", context[:most], others))
         cut = sum(len(context) > most for _, context, _ in pairs.items)
         if cut:
-            run.note(f"{cut} contexts were truncated to {most} characters (context_chars)")
+            contexts = counted(cut, "context")
+            run.note(f"{contexts} had to be truncated to {most} characters (context_chars)")
         few = Counter(p.task.like for p, each in zip(datapoints, shots) if len(each) < self.shots)
         if few:
             tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
             run.note(
-                f"{self.examples}: some datapoints have fewer than {self.shots} examples, because "
-                f"the file has too few other items of their task ({tasks})"
+                f"{self.examples} contains fewer than {self.shots} examples of the same task for "
+                f"some datapoints ({tasks})"
             )
         return prompts, pairs
 
@@ -217,10 +218,10 @@ class Judge(Asking, Detector):
         neither = [judgement for judgement in judgements if judgement.p is None]
         if neither:
             unfinished = sum(judgement.unfinished for judgement in neither)
-            advice = f"; {unfinished} of them are incomplete: increase max_tokens"
+            advice = f"; increase max_tokens, which cut off {counted(unfinished, 'answer')}"
             run.note(
-                f"{len(neither)} of {len(judgements)} answers are neither yes nor no; their p "
-                "is 0.5" + (advice if unfinished else "")
+                f"p is 0.5 for {len(neither)} of {counted(len(judgements), 'answer')}, because the "
+                "model said neither yes nor no" + (advice if unfinished else "")
             )
         if self.samples or self.labels_itself:
             return
@@ -229,13 +230,13 @@ class Judge(Asking, Detector):
             low = sum(0 < mass(r) < _LOW for r, verdict in zip(replies, answered) if not verdict)
             if low:
                 run.note(
-                    f"in {low} of {len(replies)} answers, yes and no together have a probability "
-                    "below 1% as the first token; the model may not follow the template"
+                    f"in {low} of {counted(len(replies), 'answer')}, the first token is yes or no "
+                    "with a probability below 1%; the model may not follow the template"
                 )
         elif any(answered) and not any(r.steps for r, one in zip(replies, answered) if one):
             run.note(
-                f"{self.endpoint} returns no log-probabilities, so each p is 0 or 1; samples = 10 "
-                "gives finer values at ten times the number of requests"
+                f"{self.endpoint} returns no log-probabilities, so every p is 0 or 1; samples = 10 "
+                "gives finer values, but sends ten times as many requests"
             )
 
     def _check_together(self, template: str) -> None:
@@ -246,7 +247,8 @@ class Judge(Asking, Detector):
             )
         if self.shots and not all(t.has("examples") for t in self._templates.values()):
             raise ShroomError(
-                f"the template {template} does not contain {{examples}}, which shots requires"
+                f"the template {template} does not contain {{examples}}, which shots requires; add "
+                "it, or omit shots"
             )
         if self.labels_itself and self.samples:
             raise ShroomError("the official baseline does not sample; omit samples")
@@ -257,5 +259,6 @@ class Judge(Asking, Detector):
             )
         if self.endpoint is None and self.samples:
             raise ShroomError(
-                "samples needs an endpoint; a model on this machine returns probabilities"
+                "samples needs an endpoint; omit it, because a model on this machine returns "
+                "probabilities"
             )

@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge.asking import MOST_SAMPLES, Asking
 from shroom.inference.language_model.budget import Estimate
@@ -46,7 +47,7 @@ class Response(NamedTuple):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SegmentJudge(Asking):
-    """Asks which segments of a response are wrong, as FELM's program (Chen et al. 2023)."""
+    """Asks which segments of a response are wrong, like FELM's program (Chen et al. 2023)."""
 
     # Chat mode is that for GPT, completion mode that for Vicuna. ``cot-cons`` is ``cot`` with
     # samples.
@@ -89,10 +90,10 @@ class SegmentJudge(Asking):
             wrong.append(np.where(share == 0.5, flags[0], share > 0.5))
             p.append(share)
         if unread:
-            advice = f"; {sum(unread)} of them are incomplete: increase max_tokens"
+            advice = f"; increase max_tokens, which cut off {counted(sum(unread), 'answer')}"
             run.note(
-                f"{len(unread)} of {len(responses) * self.n} answers name no segment and do not "
-                "say ALL_CORRECT; as in FELM's program, they count as ALL_CORRECT"
+                f"{len(unread)} of {counted(len(responses) * self.n, 'answer')} counted as "
+                "ALL_CORRECT, as in FELM's program, because the model named no segment"
                 + (advice if any(unread) else "")
             )
         return np.concatenate(wrong), np.concatenate(p)

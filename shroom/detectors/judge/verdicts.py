@@ -255,8 +255,8 @@ def official(reply: Reply) -> Judgement:
     if not reply.steps:
         raise ShroomError(
             "the official baseline needs the log-probability of the first token, which the "
-            "endpoint does not return; use a server that does (llama.cpp, vLLM), or scoring = "
-            '"probability"'
+            "endpoint does not return; use a server that returns it (llama.cpp, vLLM), or set "
+            'scoring = "probability"'
         )
     return Judgement(_share_of_one(reply.steps[0].logprob, side=word == "no"), word)
 

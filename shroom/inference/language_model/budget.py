@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shroom.core.printing import counted
+
 _MILLION = 1_000_000
 
 
@@ -24,12 +26,13 @@ class Estimate:
     prompt: str
 
     def __str__(self) -> str:
-        cached = f"{self.cached} more answered from the cache"
-        cost = "cost unknown (set price_in and price_out)"
+        requests = counted(self.requests, "request")
+        cached = f"{counted(self.cached, 'more answer')} from the cache"
+        cost = "unknown cost (set price_in and price_out)"
         if self.cost is not None:
-            cost = f"cost at most about {self.cost:.4g}"
+            cost = f"a cost of at most about {self.cost:.4g}"
         return (
-            f"{self.requests} requests ({cached}), about {self.tokens_in} input tokens, at most "
+            f"{requests} ({cached}), about {self.tokens_in} input tokens, at most "
             f"{self.tokens_out} output tokens, {cost}\n\n{self.prompt}"
         )
 

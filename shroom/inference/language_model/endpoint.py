@@ -58,7 +58,8 @@ class Endpoint:
         if "log-probabilities" in names:  # which includes having fewer
             names = [name for name in names if name != _FEWER]
         return [
-            f"{self.url} does not accept {name}, so requests are sent without it" for name in names
+            f"{self.url} does not accept {name}, so requests no longer include {name}"
+            for name in names
         ]
 
     def ask(self, body: dict[str, Any]) -> Any:
@@ -133,8 +134,8 @@ class Endpoint:
         key = os.environ.get(self.key_env, "").strip()
         if not (key.isascii() and key.isprintable()):
             raise ShroomError(
-                f"the environment variable {self.key_env} does not contain a valid key: some "
-                "characters are not allowed in an HTTP header"
+                f"the environment variable {self.key_env} contains characters that are not "
+                "allowed in an HTTP header; set it to a valid key"
             )
         return key
 
@@ -151,7 +152,9 @@ class Endpoint:
             reason = f"no answer within {self.timeout:g} seconds"
         else:
             reason = f"cannot be reached ({self._clean(str(error.__cause__ or error))})"
-        hint = "; check that the server is running, and the URL, which usually ends in /v1"
+        hint = (
+            "; check that the server is running and that the URL is right (usually, it ends in /v1)"
+        )
         return f"{self.url}: {reason}{_attempts(error)}{hint}"
 
     def _refusal(self, error: Any, message: str) -> str:
@@ -161,10 +164,10 @@ class Endpoint:
         hint = {401: key, 403: key, 404: name, 413: f"; {self.shorter}"}.get(code, "")
         if code in _RETRIED or code >= 500:
             wait = self._clean(error.response.headers.get("Retry-After", ""))
-            request = f", and the server asks to wait ({wait} in Retry-After)" if wait else ""
+            request = f"; the server asks to wait (Retry-After: {wait})" if wait else ""
             hint = (
-                f"{_attempts(error)}{request}; the answers so far are stored: run again later, "
-                "perhaps with a lower concurrency or a longer timeout"
+                f"{_attempts(error)}{request}; the answers received so far are stored, so run "
+                "again later, perhaps with a lower concurrency or a longer timeout"
             )
         return f"{self.url}: HTTP {code}: {message}{hint}"
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.json_writing import json_digest
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
 from shroom.inference.compute import compute
@@ -49,15 +50,15 @@ class Local(Model):
 
     # With ``words``, answers have their log-probabilities. The first token is the answer
     # if the words have at least 1% of its probability and no thought is open; otherwise
-    # ``max_tokens`` are generated. ``cut`` is the word, in the plural, for the part of long prompts
-    # that is truncated.
+    # ``max_tokens`` are generated. ``cut`` is the word, in the singular, for the part
+    # of long prompts that is truncated.
 
     name: str
     revision: str | None
     mode: str | None
     sampling: Sampling
     words: Sequence[str] = ()
-    cut: str = "contexts"
+    cut: str = "context"
     _tokenizer: Any = None
     _model: Any = None
 
@@ -76,7 +77,7 @@ class Local(Model):
             yield from enumerate(self._worded(prompts, run))
             return
         if run.stores and self._content is None:
-            run.note("the version of the model is not known, so its answers are not stored")
+            run.note("the version of the model is unknown, so its answers are not stored")
         numbers = [question.number or 0 for question in questions]
         done = 0
         for prompt, places in places_of(prompts).items():
@@ -192,8 +193,8 @@ class Local(Model):
         cut = sum(shorter for _, shorter in inputs)
         if cut:
             run.note(
-                f"{cut} {self.cut} were truncated, because the model reads at most {self._most} "
-                "tokens"
+                f"{counted(cut, self.cut)} had to be truncated, because the model reads at most "
+                f"{self._most} tokens"
             )
         return [text for text, _ in inputs]
 

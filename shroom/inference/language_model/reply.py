@@ -92,7 +92,7 @@ def reply_of(response: Any) -> Reply:
         thought = message.get("reasoning_content") or message.get("reasoning")
     except _UNREADABLE as error:
         raise ShroomError(
-            f"the response of the endpoint has no answer: {show(response)}"
+            f"the response of the endpoint contains no answer: {show(response)}"
         ) from error
     if not text.strip():
         text = str(message.get("refusal") or (f"<think>{thought}" if thought else text))

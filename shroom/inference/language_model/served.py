@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from shroom.core.atomic_writing import check_targets
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.inference.language_model.budget import Budget, Estimate, tokens_in
 from shroom.inference.language_model.endpoint import Endpoint
@@ -200,7 +201,7 @@ class Served(Model):
     def _exhausted(self, done: int, total: int, stores: Sequence[Store]) -> str:
         kept = f"stored in {stores[-1].path}" if stores else "not stored, because cache is false"
         return (
-            f"the next request might exceed max_cost {self.budget.most:g}; {done} of {total} "
-            f"requests are answered and {kept}, and this run has cost about "
+            f"the next request might exceed max_cost {self.budget.most:g}; the answers to {done} "
+            f"of {counted(total, 'request')} are {kept}, and this run has cost about "
             f"{self.budget.spent:.4g}; to continue, run again with a higher max_cost"
         )

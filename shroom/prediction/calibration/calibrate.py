@@ -42,7 +42,7 @@ def calibrate(
     Parameters
     ----------
     submission, gold : path, rows or data frame
-        As for :func:`shroom.scoring.scores.score`, with one file per track. Items that share a
+        As for :func:`shroom.scoring.scores.score`, with one file for each track. Items that share a
         hypothesis or a target are in the same fold, unless the gold is a pipe or has no texts.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
@@ -138,8 +138,8 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
     n = int(groups.max()) + 1
     if n < 2:
         raise ShroomError(
-            f"{file}: all items share a hypothesis or target, so nothing can be cross-validated; "
-            "use more items"
+            f"{file}: all items share a hypothesis or target, so cross-validation is impossible; "
+            "use other items"
         )
     unseen = Quality.of(*cross_validated(p, y, gold_label, settings, groups), gold_label, y)
     # Each fold has its own curve, so p of different folds cannot be ranked together.
@@ -153,10 +153,13 @@ def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
     if np.ptp(p) == 0:
         return "p is the same for all items, so there is nothing to calibrate; check the submission"
     if np.ptp(y) == 0:
-        return "the annotators' proportion is the same for all items, so there is nothing to fit"
+        return (
+            "the annotators' proportion is the same for all items, so there is nothing to fit; "
+            "use other gold"
+        )
     if calibrator.rises:
         return ""
     return (
         "p does not increase with the annotators' proportion, and a calibrator never inverts p; "
-        "check the gold, and that p is the probability of Hallucination (otherwise use 1 - p)"
+        "check the gold, and if p is the probability of Not Hallucination, replace it by 1 - p"
     )

@@ -117,7 +117,7 @@ class Calibration(Result):
         Parameters
         ----------
         submission : path, rows or data frame
-            It must be for other items than the calibrator was fitted on.
+            Predictions for items that the calibrator was not fitted on.
         edition : Edition, str or path, optional
             The shared task; see :func:`shroom.scoring.check.check`.
 
@@ -171,8 +171,8 @@ def _verdict(result: TrackQuality) -> str:
     effect = " and ".join(effects) or "has no significant effect"
     if all(it.ci is None for it in result.change.values()):
         effect = "cannot be judged on so few items"
-    data = "on other gold" if result.fit == ELSEWHERE else "cross-validated"
-    return f"{subject} {effect}: {data} (n = {result.n}), {' and '.join(changes)}."
+    data = "On other gold" if result.fit == ELSEWHERE else "In cross-validation"
+    return f"{subject} {effect}. {data} (n = {result.n}), {' and '.join(changes)}."
 
 
 def _tables(result: TrackQuality) -> list[Table]:
@@ -262,7 +262,7 @@ def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> T
         raise ShroomError(
             f"{track.gold.file} is the gold that the calibrator was fitted on ({fitted.gold}), so "
             "scores on it are too optimistic; use the cross-validated figures of the fit, use "
-            "other gold or none, or add --in-sample"
+            "other gold, omit the gold, or add --in-sample"
         )
     label, p, gold_label, gold_p = track.columns
     before = Quality.of(label == 1, p, gold_label, gold_p)

@@ -34,7 +34,8 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Pair) -> Fitted:
         )
     if name not in fitted:
         raise ShroomError(
-            f"{file} belongs to {name}, but the calibrator was fitted on {names}; fit one on {name}"
+            f"{file} belongs to {name}, but the calibrator was fitted on {names}; fit a "
+            f"calibrator on {name}"
         )
     return fitted[name]
 
@@ -54,14 +55,16 @@ def calibrators_in(file: Source) -> dict[str, Fitted]:
     try:
         content = msgspec.json.decode(Path(file).read_bytes().removeprefix(BOM_UTF8))
     except (msgspec.DecodeError, RecursionError) as error:
-        message = f"{file} is not a calibrator written by 'shroom calibrate': not JSON"
+        message = (
+            f"{file} is not a calibrator written by 'shroom calibrate', because it is not JSON"
+        )
         raise ShroomError(message) from error
     if not isinstance(content, dict) or KEY not in content:
         raise ShroomError(f"{file} is not a calibrator written by 'shroom calibrate'")
     if content[KEY] != FORM:
         raise ShroomError(
-            f"{file} is a calibrator of format {show(content[KEY])}, but this version reads "
-            f"format {FORM}; fit it again"
+            f"{file}: this version of the kit reads format {FORM}, but the calibrator has format "
+            f"{show(content[KEY])}; fit it again"
         )
     try:
         tracks = msgspec.convert(content.get("tracks"), Tracks)

@@ -114,12 +114,12 @@ class Training:
         if self.label.all() or not self.label.any():
             raise ShroomError(
                 "the training gold has the same label on every item, so no weights can be fitted; "
-                "give more data, or use --method mean"
+                "use other data, or --method mean"
             )
         if len(np.unique(self.groups)) < _FEWEST:
             raise ShroomError(
-                f"the training gold has fewer than {_FEWEST} different datapoints, too few to fit "
-                "weights; use more data, or --method mean"
+                f"the training gold has fewer than {_FEWEST} different datapoints, so no weights "
+                "can be fitted; use more data, or --method mean"
             )
 
 

@@ -60,14 +60,14 @@ def ensemble(
     train_gold : path, rows or data frame, optional
         For ``logistic``: labelled data to fit on.
     data : path, rows or data frame, optional
-        Data that the submissions predict. With the data, each task has its own intercept.
+        The data that the submissions were made for. With it, each task has its own intercept.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
     Returns
     -------
     Predictions
-        Its ``notes`` contain the out-of-fold figures of fitted weights.
+        For ``logistic``, the ``notes`` contain out-of-fold figures.
 
     Raises
     ------
@@ -93,8 +93,8 @@ def ensemble(
     own, _ = resolve(edition, data, train_gold)
     if not sources or (trained_on and len(trained_on) != len(sources)):
         raise ShroomError(
-            f"expected at least one submission, and for {LOGISTIC} one training submission for "
-            f"each; got {counted(len(sources), 'submission')} and "
+            f"expected at least one submission and, for {LOGISTIC}, one training submission for "
+            f"each submission; got {counted(len(sources), 'submission')} and "
             f"{counted(len(trained_on), 'training submission')}"
         )
     problems, notes = Problems(), list[str]()
@@ -125,9 +125,11 @@ def _refuse_misuse(method: str, *fitting: bool) -> None:
     if method not in (*METHODS, LOGISTIC):
         raise ShroomError(f"no method '{method}'; choose from {', '.join((*METHODS, LOGISTIC))}")
     if method != LOGISTIC and any(fitting):
-        raise ShroomError(f"train and train_gold are for the method {LOGISTIC}, not {method}")
+        raise ShroomError(
+            f"the method {method} does not use train and train_gold; omit them, or use {LOGISTIC}"
+        )
     if method == LOGISTIC and not all(fitting):
-        raise ShroomError(f"the method {LOGISTIC} needs train and train_gold")
+        raise ShroomError(f"the method {LOGISTIC} needs train and train_gold; specify both")
 
 
 def _weighted(
@@ -136,7 +138,7 @@ def _weighted(
     """Return the predictions of fitted weights for each track, and note their figures."""
     doubled = refuse_seen(trained, judged)
     if doubled:
-        notes.append(f"note: {doubled} of the datapoints to predict are also in the training gold")
+        notes.append(f"note: the training gold contains {doubled} of the datapoints to predict")
     with_tasks = all(members.datapoints is not None for members in (*trained, *judged))
     data = Training(
         *_columns(trained, with_tasks=with_tasks),
@@ -147,7 +149,7 @@ def _weighted(
     data.refuse_too_little()
     notes += _figures(trained, cross_validated(data))
     fitted = Weighted.fit(data)
-    by_task = "".join(f", {task} {value:g}" for task, value in fitted.thresholds.items())
+    by_task = "".join(f", for {task} if p > {value:g}" for task, value in fitted.thresholds.items())
     limit = f"Hallucination if p > {fitted.threshold:g}{by_task}"
     notes.append(f"inverse penalty {fitted.c:g}; {limit}")
     return [fitted.predict(*_columns([members], with_tasks=with_tasks)) for members in judged]
@@ -182,9 +184,10 @@ def _figures(trained: Sequence[Members], predictions: Combined) -> list[str]:
         ):
             rows.append((name, n, *(None if math.isnan(it) else it for it in scores)))
     heads = f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"
+    tracks = counted(len(trained), "track")
     verdict = (
-        f"Out of fold, the ensemble beats the best submission in accuracy on {wins[0]} and in rho "
-        f"on {wins[1]} of {counted(len(trained), 'track')}; the differences are not tested."
+        f"Out of fold, the ensemble beats the best submission on {wins[0]} of {tracks} in accuracy "
+        f"and on {wins[1]} of {tracks} in rho. The differences are not tested."
     )
     return [verdict, *text([Table(heads=heads, rows=rows)]).splitlines()]
 

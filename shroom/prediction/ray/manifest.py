@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
 from shroom.detectors.recipe import Recipe
@@ -163,16 +164,16 @@ def run_shards(
         judged.close()  # ends the cluster now, not when the generator is collected
         manifest.close()
     if notes > _NOTES_SHOWN:
-        note(f"and {notes - _NOTES_SHOWN} more notes")
+        note(f"and {counted(notes - _NOTES_SHOWN, 'more note')}")
     if problems.errors:
-        note(f"{done} of {total} shards are done; fix the others, then add --resume to continue")
+        note(f"done: {done} of {counted(total, 'shard')}; fix the others, then add --resume")
         raise InvalidInput(problems)
     lost = [shard.input for shard in manifest.missing]
     if lost:
         raise ShroomError(
-            f"{len(lost)} of {total} shards failed, first {lost[0]}: their workers were lost "
-            "repeatedly, perhaps because they ran out of memory (see Ray's logs); "
-            "to continue, add --resume with fewer --workers"
+            f"{len(lost)} of {counted(total, 'shard')} failed, first {lost[0]}: workers were lost "
+            "repeatedly, perhaps because they ran out of memory (see Ray's logs); to continue, add "
+            "--resume with fewer --workers"
         )
     return problems
 

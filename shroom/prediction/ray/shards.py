@@ -133,7 +133,7 @@ class Worker:
         file = self.read(shard, problems)
         # Spark writes empty files into a folder.
         if problems.codes == {"empty"} and shard.name and shard.submission is None:
-            note = "no datapoints, so its part is empty"
+            note = "no datapoints, so the predictions for this shard are empty"
             return Outcome(shard.number, notes=(note,), weights=self.detector.identity)
         if file is not None:
             check_data(file, problems, shard.edition)

@@ -70,7 +70,9 @@ def _opened(address: str) -> tuple[Any, str]:
     try:
         from pyarrow import fs
     except ImportError as error:
-        raise ShroomError(f"{address}: reading it needs pyarrow: {install_hint('ray')}") from error
+        raise ShroomError(
+            f"{address}: reading this address needs pyarrow: {install_hint('ray')}"
+        ) from error
     if "://" not in address:
         return fs.LocalFileSystem(), address
     try:
@@ -79,4 +81,4 @@ def _opened(address: str) -> tuple[Any, str]:
         except ValueError:  # not one of pyarrow's own
             return fs.FileSystem.from_uri(f"fsspec+{address}")  # type: ignore[no-any-return]
     except (ImportError, OSError, ValueError) as error:
-        raise ShroomError(f"{address}: no file system is available for it: {error}") from error
+        raise ShroomError(f"{address}: no file system can read this address: {error}") from error
