@@ -384,7 +384,7 @@ def test_fresh_makes_all_anew(shroom, constant, runs, monkeypatch):
     monkeypatch.setattr(Constant, "p", lambda _self, points, _run: np.full(len(points), 0.9))
     _, out, err = shroom(*given)
     assert out == before
-    assert "1 stored result used from" in err
+    assert "used 1 stored result from" in err
     _, out, err = shroom(*given, "--fresh")
     assert out != before
     assert "stored result" not in err
@@ -399,7 +399,7 @@ def test_a_damaged_result_is_computed_again(shroom, constant, runs, felm):
     database.close()
     code, out, err = shroom(*given)
     assert (code, out) == (0, before)
-    assert "1 stored result used from" in err
+    assert "used 1 stored result from" in err
 
 
 @pytest.mark.parametrize("p", [[0.5], [float("nan")] * 60, [2.0] * 60])
