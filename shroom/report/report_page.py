@@ -116,7 +116,7 @@ def how_made(report: Report) -> str:
         )
     if any(track.comparisons for track in report.tracks):
         parts.append(f"p: paired approximate randomisation, {report.trials} trials.")
-    parts.append("Reliability is computed in ten bins of p; the last one includes p = 1.")
+    parts.append("Reliability is computed in ten bins of p; the last bin includes p = 1.")
     return " ".join(parts)
 
 

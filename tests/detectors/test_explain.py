@@ -211,7 +211,7 @@ def test_the_terminal_is_coloured_and_not_steered(colours, style):
         start = text.plain.index("a bad cat") + 2
         (span,) = [span for span in text.spans if span.start == start and span.style]
         assert (span.end, str(span.style)) == (start + 3, style)
-        assert "most of all" in text.plain
+        assert "strongest words" in text.plain
 
 
 # the command
@@ -238,7 +238,7 @@ def test_it_shows_what_the_detector_reads(explained, data, tmp_path, monkeypatch
     monkeypatch.setitem(REGISTRY, "answering", Entry(f"{__name__}:Answering", "for tests"))
     code, out, _ = explained("answering", data, "--id", 33)
     assert code == 0
-    assert "against: what was asked\nagainst: and more\n" in out
+    assert "premise: what was asked\npremise: and more\n" in out
     assert "by the answer" in out
     rows = [{"id": 33, "samples": ["one thing", "another"]}]
     samples = write_json(tmp_path / "samples.json", rows)

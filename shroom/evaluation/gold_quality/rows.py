@@ -90,7 +90,7 @@ def read_gold(
         raise InvalidInput(problems)
     if not files:
         raise ShroomError(
-            f"{printable(str(source))}: no file has the form of an edition or a data set; "
+            f"{printable(str(source))}: no file has the format of an edition or a data set; "
             "specify the edition with --edition"
         )
     return with_texts(files)
