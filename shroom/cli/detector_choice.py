@@ -15,7 +15,7 @@ from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY
 def detector_and_data(
     arguments: tuple[str, ...], *, anywhere: bool = False, kind: str = "binary"
 ) -> tuple[str, str]:
-    """Return the detector and the data, which may be a URL if they may be ``anywhere``."""
+    """Return the detector and the data; with ``anywhere``, the data may be a URL."""
     if len(arguments) > 2:
         raise click.UsageError(
             f"expected DATA, or DETECTOR and DATA, got {len(arguments)} arguments"

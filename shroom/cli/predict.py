@@ -137,7 +137,7 @@ def command(
 
 
 def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: Edition) -> None:
-    """Refuse a file that was named alone, or is alone in a folder, and is of another split."""
+    """Refuse a file of another split that was specified alone, or is alone in its folder."""
     for file in files:
         name = edition.guess(file.base)
         if name is None or name.split != split:

@@ -70,7 +70,7 @@ class Comparison(Plain):
     mcnemar : McNemar or None
         McNemar's test, for accuracy only.
     higher_is_better : bool
-        Whether more is better in this metric.
+        Whether a higher score is better in this metric.
     """
 
     a: str
@@ -227,8 +227,8 @@ class Comparisons(Result):
         if how.resamples:
             units = f" of whole units ({printable(how.unit)})" if how.unit else ""
             yield (
-                f"intervals: paired bootstrap, {kind(how)}, {how.resamples} resamples{units}"
-                f"{lacking(how)}, seed {how.seed}, not corrected"
+                f"intervals: paired bootstrap, {kind(how)}, "
+                f"{counted(how.resamples, 'resample')}{units}{lacking(how)}, seed {how.seed}, not corrected"
             )
             yield "detectable: the smallest difference that a single test finds in 4 of 5 cases"
         if any(pair.difference is None for pair in self.comparisons):

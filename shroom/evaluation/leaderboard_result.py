@@ -70,7 +70,7 @@ class Leaderboard(Result):
     higher_is_better : bool
         Whether a higher score is better in the ranking metric.
     trials : int or None
-        Number of trials of each test; ``None`` if it was large enough for the number of pairs.
+        Number of trials of each test; ``None`` for the default, which suits the number of pairs.
     """
 
     rows: list[Row]

@@ -218,7 +218,7 @@ def rescore(
     Parameters
     ----------
     old, new : path
-        The golds. Items are matched by id, or by order unless both golds have ids.
+        The golds. Items are matched by id if both golds have ids, otherwise by order.
     submissions : sequence of path
         Files, folders or zips with one submission each, or one folder of submissions as for a
         leaderboard.

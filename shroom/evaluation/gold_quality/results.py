@@ -253,7 +253,7 @@ class GoldQuality(Result):
                 "differences are larger than shown"
             )
         if with_annotators and self.intervals.resamples:
-            yield how_made(self.intervals, f"{self.intervals.resamples} resamples")
+            yield how_made(self.intervals, counted(self.intervals.resamples, "resample"))
             yield from doubts(
                 (f"{one.name}, correlation", one.correlation_ci)
                 for file in self.files

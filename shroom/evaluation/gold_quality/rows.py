@@ -175,7 +175,7 @@ def _of_data_set(
 
 
 def with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
-    """Return the files, with texts added to labels from the data file with the most common ids."""
+    """Return the files; labels get the texts of the data file with the most common ids."""
     lenders = [file for file in files if file.has_texts and not file.is_annotated]
     merged, used = [], set()
     for file in files:

@@ -47,7 +47,7 @@ class Split(Plain):
         return f"Split({self.name}, n={self.n}, hallucinations={self.hallucinations})"
 
     def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
-        """Return the best threshold, or the one nearest to 0.5; ``seen`` marks it as in-sample."""
+        """Return the best threshold, in a tie the nearest to 0.5; ``seen``: it is in-sample."""
         curve = MEASURES[self.tuned_for](p, self.label)
         source = f"tuned for {self.tuned_for} on {self.name} (n = {len(p)})"
         source += ", with items that the detector was fitted on" if seen else ""
