@@ -228,7 +228,8 @@ class Comparisons(Result):
             units = f" of whole units ({printable(how.unit)})" if how.unit else ""
             yield (
                 f"intervals: paired bootstrap, {kind(how)}, "
-                f"{counted(how.resamples, 'resample')}{units}{lacking(how)}, seed {how.seed}, not corrected"
+                f"{counted(how.resamples, 'resample')}{units}{lacking(how)}, "
+                f"seed {how.seed}, not corrected"
             )
             yield "detectable: the smallest difference that a single test finds in 4 of 5 cases"
         if any(pair.difference is None for pair in self.comparisons):

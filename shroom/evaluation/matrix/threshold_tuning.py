@@ -78,8 +78,8 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
     name = " and ".join(f"{subject.name} ({', '.join(subject.paths)})" for subject in tuned_on)
     if not label[free].any() or label[free].all():
         raise ShroomError(
-            f"{name}: {len(points) - int(free.sum())} of {len(points)} items are also scored, and "
-            "the other items have only one label; choose another split to tune on"
+            f"{name}: {len(points) - int(free.sum())} of {len(points)} items are also scored, so "
+            "the rest does not contain both labels; choose another split to tune on"
         )
     chosen = [point for point, ok in zip(points, free) if ok]
     return Split(name, chosen, label[free], len(points) - len(chosen), measure)
