@@ -28,17 +28,17 @@ from shroom.core.version import __version__
 #: The verbs under the headings of the overview, each with its line there.
 VERBS = {
     "Submissions": {
-        "check": "Report every problem of a submission.",
+        "check": "Report every problem in a submission.",
         "score": "Score a submission against the gold.",
         "compare": "Test which differences between submissions are significant.",
-        "leaderboard": "Rank all submissions in a folder, with intervals.",
-        "report": "Write a page, a figure or a table of items about submissions.",
+        "leaderboard": "Rank all submissions in a folder, with confidence intervals.",
+        "report": "Describe submissions in a page, a figure or a table of items.",
     },
     "Detectors": {
         "predict": "Run a detector and write its submission.",
         "fit": "Fit a detector on labelled data.",
         "evaluate": "Evaluate detectors on data sets.",
-        "explain": "Show which words of a hypothesis raise or lower p.",
+        "explain": "Show which words of a hypothesis raise or lower p(Hallucination).",
         "calibrate": "Fit or apply a calibrator and a threshold.",
         "ensemble": "Combine several submissions into one.",
         "rate": "Estimate the share of hallucinations in unlabelled outputs.",
@@ -47,7 +47,7 @@ VERBS = {
     "Annotation": {"annotate": "Generate, score and rank answers, and train a probe."},
     "Organisers": {
         "edition": "Write, show and check the rules of a shared task.",
-        "gold": "Check the gold, measure agreement, compare two versions.",
+        "gold": "Check a gold, measure agreement, or compare two versions.",
         "bundle": "Build the competition bundle for Codabench.",
     },
     "Reference": {"list": "List detectors, metrics, data sets or editions."},
@@ -57,7 +57,7 @@ VERBS = {
 #: The headings under which the help shows options that several verbs share, with the names of these
 #: options. All other options come first.
 OPTION_GROUPS = {
-    "Input": "gold data edition columns track split",
+    "Input": "gold data edition columns labels track split",
     "Detector": "model settings threshold folds in_sample",
     "Scores": "by metrics metric official trials",
     "Intervals": "no_ci confidence resamples interval_seed interval",

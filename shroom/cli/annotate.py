@@ -10,8 +10,8 @@ from shroom.cli import group
     verbs={
         "Commands": {
             "run": "Score and rank generations.",
-            "generate": "Generate answers to questions, or queries.",
-            "probe": "Predict from hidden states whether a model knows the answer.",
+            "generate": "Generate answers to questions, or debate queries.",
+            "probe": "Predict from a model's hidden states whether it knows the answer.",
         }
     },
 )

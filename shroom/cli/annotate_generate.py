@@ -13,7 +13,16 @@ import click
 from shroom.annotate.generate import Answers, Generator, Item, read_rows, with_generations
 from shroom.annotate.generate_queries import PROMPTS, Prompts, SourceGenerator, generate
 from shroom.cli import group
-from shroom.cli.options import SETTINGS, Decorator, flag, is_given, option, together, usage_errors
+from shroom.cli.options import (
+    MAX_COST,
+    SETTINGS,
+    Decorator,
+    flag,
+    is_given,
+    option,
+    together,
+    usage_errors,
+)
 from shroom.cli.output import read_aloud, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.running import RESUME, partial_of, resumable, run_options, watched
@@ -48,7 +57,7 @@ class Job:
         """Provide a run whose texts are stored until it succeeds."""
         resume = self.resume or self.dry_run
         with (
-            resumable(self.path, "generations", resume=resume, refuse=True) as store,
+            resumable(self.path, "generation", resume=resume, refuse=True) as store,
             watched(run, "generations") as shown,
         ):
             store.unfinished = self.dry_run
@@ -68,8 +77,8 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
         Job,
         option(
             "--model",
-            "With --endpoint, the name of the model there; otherwise a causal model (a folder or a "
-            "name on the hub).",
+            "With --endpoint, the name of the model there; otherwise a causal model: a folder, or "
+            "a name on the Hugging Face hub.",
             required=True,
         ),
         option("--endpoint", "URL of the endpoint, such as http://localhost:8080/v1."),
@@ -83,7 +92,7 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
             max_tokens,
         ),
         option("--seed", "Random seed for sampling.", click.IntRange(0), 0),
-        option("--max-cost", "Send no request that might exceed this cost.", Number(0)),
+        MAX_COST,
         SETTINGS,
         run_options(precision=False),
         RESUME,
@@ -114,7 +123,7 @@ def _wanted(values: dict[str, Any]) -> Answers:
     return wanted
 
 
-@command.command("answers")
+@command.command("answers", short_help="Generate answers and refusals for each question.")
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @together(
     "wanted",
@@ -128,7 +137,7 @@ def _wanted(values: dict[str, Any]) -> Answers:
 def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) -> int:
     """Generate several answers and refusals for each question in QUESTIONS.
 
-    The output is data for 'shroom annotate run'.
+    'shroom annotate run' scores and ranks the output.
 
     Examples
     --------
@@ -143,7 +152,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
         return 0
     with job.kept(run) as (run, store):
         if job.dry_run:
-            click.echo(f"{len(rows)} questions: {job.generator.cost(every, run)}")
+            click.echo(f"{counted(len(rows), 'question')}: {job.generator.cost(every, run)}")
             return 0
         texts = dict(job.generator.generate(every, run))
         made = {item: text for item, text in texts.items() if isinstance(text, str) and text}
@@ -158,18 +167,18 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
     failed = {item: text for item, text in texts.items() if item not in made}
     if not failed:
         return 0
-    empty = "the reply is empty; raise max_tokens if it was cut"
+    empty = "the reply is empty; if it was cut off, increase --max-tokens"
     say_alike(f"{item.kind} {item.number}: {text or empty}" for item, text in failed.items())
     say([f"missing generations: {len(failed)}; to try these again, add --resume"])
     return 1
 
 
-@command.command("queries")
+@command.command("queries", short_help="Generate debate queries from examples.")
 @click.argument("seeds", type=INPUT)
 @option("-n count", "Number of queries to generate.", click.IntRange(1), required=True)
 @option(
     "--prompt",
-    "Send the kit's prompt, or the source's prompt, which generated davinci-debate.",
+    "Send the kit's prompt, or the original prompt that generated davinci-debate (source).",
     PROMPTS,
     "kit",
 )
@@ -184,7 +193,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
 def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options: Any) -> None:
     """Generate debate queries from the examples in SEEDS.
 
-    Only debate questions are kept, without duplicates.
+    Duplicates, and texts that are not debate questions, are dropped.
 
     Examples
     --------
@@ -220,9 +229,9 @@ def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options:
         say([f"{counted(result.calls, 'call')}: {n} kept; dropped: {dropped}"])
         if n < count:
             raise ShroomError(
-                f"the model returned nothing new in {patience} consecutive calls, so there are "
-                f"only {n} of {count} queries; to continue, add --resume with a larger --patience, "
-                "more seeds or a higher --temperature"
+                f"wrote {n} of {counted(count, 'query')}, because "
+                f"{counted(patience, 'consecutive call')} returned no new query; to continue, add "
+                "--resume with a larger --patience, more seeds or a higher --temperature"
             )
 
 
@@ -232,7 +241,7 @@ def _refuse_unsent(names: Sequence[str]) -> None:
     for name in names:
         if name != "seed" and (is_given(name) or name in settings):  # the seed draws the examples
             raise click.UsageError(
-                f"--prompt source sends only what the source's program sends; leave out {name}"
+                f"--prompt source sends only the settings of the original program; leave out {name}"
             )
 
 

@@ -41,8 +41,8 @@ def _layers(text: str | None) -> tuple[int, ...]:
 def command() -> None:
     """Predict from a language model's hidden states which questions it can answer.
 
-    A linear probe learns from questions whose answers are all right or all wrong; 'shroom
-    annotate run' finds them.
+    A linear probe is trained on questions whose answers are all right or all wrong, as found by
+    'shroom annotate run'.
 
     Examples
     --------
@@ -52,19 +52,23 @@ def command() -> None:
     """
 
 
-@command.command("train")
+@command.command("train", short_help="Train a probe, and report cross-validated scores.")
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
-@option("--model", "Causal language model: a folder, or a name on the hub.", required=True)
+@option(
+    "--model", "Causal language model: a folder, or a name on the Hugging Face hub.", required=True
+)
 @option("--revision", "Commit, tag or branch of the model on the hub.")
-@option("-o --output", "Write the states and the probe to this folder.", OUTPUT, required=True)
+@option(
+    "-o --output", "Write the hidden states and the probe to this folder.", OUTPUT, required=True
+)
 @option(
     "--layers",
-    "Layer numbers, separated by commas: 0 for the embeddings, -1 for the last.  [default: all]",
+    "Layers, such as 0,8,-1: 0 is the embeddings, -1 is the last layer.  [default: all layers]",
     parse=_layers,
 )
 @option(
     "--position",
-    "Read the states at the question's last token, or at the last token before the answer.",
+    "Read the hidden states at the question's last token, or at the last token before the answer.",
     POSITIONS,
     POSITIONS[0],
 )
@@ -76,13 +80,13 @@ def command() -> None:
 @option("--prompt", "Prompt for the model; must contain {question} exactly once.")
 @option("--folds", "Number of cross-validation folds.", click.IntRange(2, 100), 5)
 @run_options(precision=False)
-@flag("--resume", "Use the states that an earlier run has stored.")
+@flag("--resume", "Use the hidden states that an earlier run has stored.")
 @interval_options(1000)
 @result_options("questions", about=_ABOUT, output=False)
 def _train(
     *, questions: tuple[str, ...], output: str, run: Run, intervals: Intervals, **settings: Any
 ) -> Result:
-    """Train a probe on QUESTIONS with categories, and report cross-validated figures by layer.
+    """Train a probe on QUESTIONS with categories, and report cross-validated scores by layer.
 
     The probe for the best layer is written to the output folder.
 
@@ -99,7 +103,7 @@ def _train(
     with usage_errors():
         plan = Plan(how=intervals, **settings)
     examples = read_aloud(read, *questions)
-    kept = f"the states read so far are kept in {output}; to continue, add --resume"
+    kept = f"the hidden states read so far are stored in {output}; to continue, add --resume"
     with shown_progress("probe") as report, if_interrupted(lambda: kept):
         run = replace(run, report=lambda done, total: report(done, total, "states"))
 
@@ -107,27 +111,32 @@ def _train(
             report(done, total, "layers")
 
         saved = make(examples, plan, folder, run, fitted, resume=resume)
-    say([f"wrote the probe of layer {saved.layer} to {output}"])
+    say([f"wrote the probe for layer {saved.layer} to {output}"])
     return saved
 
 
-@command.command("score")
+@command.command("score", short_help="Score each generation with a probe.")
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @option(
     "--probe",
-    "Folder written by 'train', or a probe.pt of the Dreamcatcher program.",
+    "Folder written by 'train', or a probe.pt file of the Dreamcatcher program.",
     INPUT,
     required=True,
 )
 @option("-o --output", "Write the questions with probe_score to this file.", OUTPUT, required=True)
-@option("--model", "Language model; needed for a probe.pt, or if the model was moved.")
-@option("--layer", "Layer of a probe.pt; by default the number in its name.", int)
+@option(
+    "--model",
+    "Language model of the probe; required for a probe.pt file, or if the model was moved.",
+)
+@option("--layer", "Layer of a probe.pt file; by default the number in the file's name.", int)
 @run_options(precision=False)
 @RESUME
 def _score(
     *, questions: tuple[str, ...], probe: str, output: str, run: Run, resume: bool, **model: Any
 ) -> int:
-    """Add probe_score, p(the model knows the answer), to each generation of QUESTIONS.
+    """Add probe_score to each generation of QUESTIONS.
+
+    The probe_score is the probability that the model knows the answer.
 
     Examples
     --------
@@ -146,16 +155,16 @@ def _score(
     reasons = {failure.question: failure.reason for failure in result.failed}
     say_alike(f"item {row}: no probe_score: {reason}" for row, reason in reasons.items())
     n = counted(len(rows), "question")
-    say([f"wrote {n} to {output}, {len(rows) - len(reasons)} of them scored"])
+    say([f"wrote {n} to {output}; scored: {len(rows) - len(reasons)}"])
     return 1 if reasons else 0
 
 
-@command.command("report")
+@command.command("report", short_help="Show the training results of a probe.")
 @click.argument("folder", type=FOLDER)
 @result_options("folder", about=_ABOUT, output=False, html=True)
 @option("-o --output", "Also write a figure to this .svg, .pdf or .png file.", OUTPUT)
 def _report(folder: str, output: str | None) -> Result:
-    """Show the results of training the probe in FOLDER.
+    """Show the training results of the probe in FOLDER.
 
     Examples
     --------

@@ -31,7 +31,7 @@ from shroom.inference.store import Store, kept
 from shroom.scoring.tables import text
 
 CONFIG = """\b
-A config (without scorers, it only ranks):
+An example of CONFIG:
   data: generations.jsonl
   scorers:
     - unigram
@@ -115,7 +115,7 @@ def scored(
     if not scorers:
         yield score(questions, scorers)
         return
-    with resumable(partial, "scores", resume=resume, refuse=True) as store:
+    with resumable(partial, "score", resume=resume, refuse=True) as store:
         run = replace(run, note=functools.cache(note))
         result = score(questions, scorers, store, run, shown_progress)
         store.unfinished = bool(result.failed)

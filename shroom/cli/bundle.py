@@ -32,7 +32,7 @@ from shroom.scoring.editions.validation import warnings_of
     "Labelled data. Default: the kit's sample, which is only suitable for a trial.",
     INPUT,
 )
-@option("--data", "Data for participants. Default: the gold without its labels.", INPUT)
+@option("--data", "Data for participants. Default: the gold without labels.", INPUT)
 @named_edition(SHROOM)
 @option(
     "--start",
@@ -45,7 +45,7 @@ from shroom.scoring.editions.validation import warnings_of
     "SHROOM 2024.",
     default=True,
 )
-@flag("--allow", "Build the bundle even if gold check finds errors.")
+@flag("--allow", "Build the bundle even if 'shroom gold check' finds errors.")
 @option(
     "--check checked",
     "Only check whether Codabench would accept this bundle (a zip or a folder).",
@@ -56,7 +56,7 @@ def command(
 ) -> int:
     """Build the competition bundle for Codabench, with the scoring program.
 
-    Every phase of the edition becomes a phase of the competition if there is gold for it.
+    Each phase of the edition with gold becomes a phase of the competition.
 
     Examples
     --------
@@ -81,8 +81,8 @@ def command(
     say(errors)
     if errors and not options["allow"]:
         raise ShroomError(
-            f"no bundle was built, because gold check finds errors in {gold}; correct them, or use "
-            "--allow"
+            f"no bundle was built, because 'shroom gold check' finds errors in {gold}; correct the "
+            "gold, or use --allow"
         )
     source = Path(gold if edition is None else edition)
     files = read_aloud(
@@ -95,7 +95,7 @@ def command(
         predict=functools.partial(_predicted, edition=chosen) if options["predictions"] else None,
     )
     bundle.write(files, output)
-    built = f"built the competition {chosen.title}; its program has scored the sample submission"
+    built = f"built the competition {chosen.title}; its scoring program has scored the sample"
     click.echo(printable(built))
     for name, content in files.items():
         click.echo(f"{Path(output) / name}  {len(content)} bytes")
@@ -111,7 +111,7 @@ def _check(file: str) -> int:
     findings = bundle.check(file)
     say([*(f"warning: {line}" for line in findings.warnings), *findings.refused])
     if findings.refused:
-        say([f"not valid: Codabench {COMMIT} would reject {file}; correct the lines above"])
+        say([f"not valid: Codabench {COMMIT} would reject {file}; correct the problems above"])
         return 1
     click.echo(f"valid: Codabench {COMMIT} accepts {file}")
     return 0

@@ -25,7 +25,11 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @verb(options_metavar="[OPTIONS]")
 @click.argument("submission", type=INPUT)
 @click.argument("gold", type=INPUT, required=False)
-@option("-o --output", "Write the calibrator, or the calibrated submission, to this path.", OUTPUT)
+@option(
+    "-o --output",
+    "Write the calibrator, or with --apply the calibrated submission, to this path.",
+    OUTPUT,
+)
 @option(
     "--apply calibrator",
     "Apply this calibrator instead of fitting one.",
@@ -42,14 +46,14 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @option("--seed", "Random seed for the folds.", click.IntRange(0), 0)
 @flag(
     "--in-sample",
-    "Allow scores on gold that the calibrator or detector was fitted on, and mark these scores.",
+    "Also score on gold that the calibrator or detector was fitted on, and mark these scores.",
 )
 @edition_option("gold")
 @result_options("submission", "gold", output=False)
 def command(submission: str, gold: str | None, **options: Any) -> Outcome | None:
-    """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to a SUBMISSION.
+    """Fit a calibrator and a threshold on SUBMISSION and GOLD, or apply them with --apply.
 
-    The figures of a fit are cross-validated.
+    After a fit, the printed figures are cross-validated.
 
     Examples
     --------
@@ -73,7 +77,7 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
     for name in filter(is_given, _FITTING):
         raise click.UsageError(f"--{name} cannot be combined with --apply")
     if given.in_sample and gold is None:
-        raise click.UsageError("--in-sample needs a GOLD to score against")
+        raise click.UsageError("--in-sample requires a GOLD to score against")
     return _apply(submission, gold, given=given)
 
 

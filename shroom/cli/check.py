@@ -31,10 +31,10 @@ MAX_TRIED = 100_000
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
 @option(
     "--gold",
-    "Gold to check against: ids, count and order, and whether labels or p are inverted.",
+    "Compare ids, count and order with this gold, and detect inverted labels or p.",
     INPUT,
 )
-@option("--data", "Unlabelled data to check against: ids, count and order.", INPUT)
+@option("--data", "Compare ids, count and order with these unlabelled data.", INPUT)
 @option(
     "--fix out",
     "Write a corrected copy to this file, folder or zip, unless errors remain.",
@@ -42,10 +42,10 @@ MAX_TRIED = 100_000
 )
 @EDITION_OR_DATA_SET
 @NAMES_OPTIONS
-@flag("--official", "Apply the rules of the organisers' programs instead.")
+@flag("--official", "Apply only the rules of the organisers' 2024 programs.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
 def command(submissions: tuple[str, ...], **options: Any) -> int:
-    """Report every problem of SUBMISSION, and how to fix it.
+    """Report every problem in SUBMISSION and how to fix it.
 
     With --fix, correct every unambiguous mistake and write a copy as JSON.
 
@@ -60,10 +60,10 @@ def command(submissions: tuple[str, ...], **options: Any) -> int:
     if given.gold and given.data:
         raise click.UsageError("use either --gold or --data, not both")
     if given.official and (given.data or given.out):
-        raise click.UsageError("--official can only be combined with --gold")
+        raise click.UsageError("--official cannot be combined with --data or --fix")
     if given.official and given.gold and "-" in submissions:
         raise click.UsageError(
-            "--official with --gold reads the files twice, so none of them can come from stdin"
+            "--official with --gold reads each file twice, so no file can come from stdin"
         )
     if len(submissions) > 1 and (given.out or given.form == "json"):
         raise click.UsageError("--fix and --format json require a single SUBMISSION")
@@ -85,7 +85,7 @@ def _check(submission: str, given: SimpleNamespace) -> int:
     if name != SHROOM:
         if gold is None or data or given.out:
             raise click.UsageError(
-                f"to check predictions for {name}, use --gold, without --fix or --data"
+                f"to check predictions for {name}, use --gold, and omit --fix and --data"
             )
         from shroom.datasets import native_scores
 

@@ -19,7 +19,7 @@ from shroom.cli.result_options import Outcome, result_options
 @edition_option("gold", any_kind=True)
 @option(
     "--baseline",
-    "Baseline that all other submissions are compared with: its name in the output, or its path.",
+    "Compare the other submissions with this one: its name in the output, or its path.",
     metavar="SUB",
 )
 @METRICS_OPTION
@@ -29,8 +29,7 @@ from shroom.cli.result_options import Outcome, result_options
 def command(submissions: tuple[str, ...], gold: str, **settings: Any) -> Outcome:
     """Test which differences between SUBMISSIONS on GOLD are significant after Holm's correction.
 
-    By default, every pair is tested; with --baseline, every submission is tested against the
-    baseline.
+    By default, test every pair; with --baseline, test every other submission against the baseline.
 
     Examples
     --------

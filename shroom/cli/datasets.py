@@ -10,9 +10,9 @@ from shroom.cli import group
     verbs={
         "Commands": {
             "describe": "Describe the files of a data set.",
-            "convert": "Convert a data set into SHROOM's form.",
+            "convert": "Convert a data set to SHROOM's format.",
             "fetch": "Download the public files of a data set.",
-            "corrupt": "Make faithful items inconsistent, with the edits recorded.",
+            "corrupt": "Make faithful items inconsistent, and record every edit.",
         }
     },
 )

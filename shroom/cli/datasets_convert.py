@@ -32,18 +32,19 @@ from shroom.scoring.input_files import CSV, JSON, documents
 @option(
     "-o --output", "Write to this file, folder or .zip, or to stdout (-).", OUTPUT, required=True
 )
-@option("--view", "Name of the view that defines the datapoints.  [default: the first]")
+@option("--view", "Name of the view that defines the datapoints.  [default: the first view]")
 @option(
     "--predictions",
-    "Convert this submission to the data set's native form of predictions.",
+    "Convert this submission to the data set's own format of predictions.",
     INPUT,
 )
 def command(
     *, name: str, paths: tuple[str, ...], output: str, view: str | None, predictions: str | None
 ) -> None:
-    """Convert the data set NAME to SHROOM's form, which every detector reads.
+    """Convert the data set NAME to SHROOM's format, which every detector reads.
 
-    A view defines premise, hypothesis and p; 'shroom list datasets NAME' shows the views.
+    A view (see 'shroom list datasets NAME') defines the premise, the hypothesis and p of each
+    datapoint.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def command(
     if not rows:
         raise ShroomError(
             f"{source.name}: nothing to convert, because none of the {len(collection.records)} "
-            "records is labelled in this view"
+            "records is labelled in this view; use another --view or labelled files"
         )
     if predictions is not None and source.predictions is not None:
         label, p = _predictions_for(rows, ", ".join(collection.files), predictions)
@@ -93,7 +94,7 @@ def command(
             why = "no label, or no text to compare with"
             say([f"{file.stem}: left out {counted(file.left_out, 'datapoint')}: {why}"])
     records = counted(sum(file.records for file in files if file.rows), "record")
-    say([f"wrote {counted(len(rows), 'datapoint')} of {records} to {output}"])
+    say([f"wrote {counted(len(rows), 'datapoint')} from {records} to {output}"])
 
 
 def _predictions_for(
@@ -103,7 +104,9 @@ def _predictions_for(
     problems = Problems()
     listed = documents(submission, problems, submission=True)
     if len(listed) > 1:
-        raise ShroomError(f"{submission}: expected one file of predictions, got {len(listed)}")
+        raise ShroomError(
+            f"{submission}: expected one file of predictions, got {len(listed)} files"
+        )
     checked = check_documents(
         listed, data=as_source(rows, f"{file} (converted)"), problems=problems, edition=default()
     )

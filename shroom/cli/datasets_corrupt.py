@@ -55,7 +55,7 @@ def command(
     shroom datasets corrupt gold/ --max-p 0.3 --seed 7 -o corrupted.jsonl
     """
     if form == "json" and output == "-":
-        raise click.UsageError("the data and the summary cannot both go to stdout; add -o FILE")
+        raise click.UsageError("the data and the summary cannot both go to stdout; use -o FILE")
     prepare(output, ["corrupted.json"], [data], JSON)
     files = read_aloud(read, data, edition=edition)
     chosen = [*dict.fromkeys(methods or METHODS)]
@@ -65,8 +65,8 @@ def command(
         raise ShroomError(f"{data}: {error}") from error
     if corrupted.foreign and {*chosen} - {ANY_LANGUAGE}:
         note(
-            f"{corrupted.foreign} of {corrupted.faithful} faithful items seem not to be English; "
-            f"only {ANY_LANGUAGE} corrupts them"
+            f"faithful items that seem not to be English: {corrupted.foreign} of "
+            f"{corrupted.faithful}; only the method {ANY_LANGUAGE} corrupts these items"
         )
     write_files(output, {"corrupted.json": corrupted.text}, [data])
     path = f"{output.rstrip('/')}/corrupted.json" if Path(output).is_dir() else output

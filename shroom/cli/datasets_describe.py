@@ -21,9 +21,9 @@ from shroom.metrics.intervals import Intervals
 def command(
     targets: Targets, /, name: str, paths: tuple[str, ...], intervals: Intervals
 ) -> Outcome:
-    """Describe the files of the data set NAME: counts, labels, agreement and its own tables.
+    """Describe the files of the data set NAME: counts, labels, agreement and tables of its own.
 
-    Without a PATH, the command looks in the folder SHROOM_DATA and among the downloaded files.
+    Without PATH, the command reads the files in the folder $SHROOM_DATA, or the fetched files.
 
     Examples
     --------

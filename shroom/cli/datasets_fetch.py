@@ -48,7 +48,7 @@ def command(
 ) -> None:
     """Download the public files of the data set NAME, and print their folder.
 
-    Each file is verified by its SHA-256 hash, and existing files are not downloaded again.
+    Files with a known SHA-256 hash are verified, and existing files are not downloaded again.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def command(
     if missing:
         _show_licences(missing, listing, folder)
         watched = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-        if watched and not yes and not click.confirm("store these files?", default=True, err=True):
+        if watched and not yes and not click.confirm("Store these files?", default=True, err=True):
             raise ShroomError(f"{listing.name}: nothing was stored")
     with shown_progress(listing.name) as bar:
 
@@ -90,5 +90,5 @@ def _line(file: Stored) -> str:
     state = "already exists" if file.url is None else f"downloaded from {file.url}"
     unknown = " (not verified: the hash of the public file is not known)"
     checked = f"sha256 {file.sha256}" + (" (verified)" if file.verified else unknown)
-    tried = f" (failed before: {'; '.join(file.refusals)})" if file.refusals else ""
+    tried = f" (after failed downloads: {'; '.join(file.refusals)})" if file.refusals else ""
     return f"{file.file}: {state}{tried}; {checked}"

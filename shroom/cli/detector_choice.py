@@ -15,14 +15,14 @@ from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY
 def detector_and_data(
     arguments: tuple[str, ...], *, anywhere: bool = False, kind: str = "binary"
 ) -> tuple[str, str]:
-    """Return the detector and the data, which may be a URL if they may be ``anywhere``."""
+    """Return the detector and the data; with ``anywhere``, the data may be a URL."""
     if len(arguments) > 2:
         raise click.UsageError(
-            f"expected at most a detector and data, got {len(arguments)} arguments"
+            f"expected DATA, or DETECTOR and DATA, got {len(arguments)} arguments"
         )
     *named, data = arguments
     if not named and data in REGISTRY:
-        raise click.UsageError(f"{data} is a detector; specify the DATA to predict as well")
+        raise click.UsageError(f"{data} is a detector; also specify DATA")
     if not anywhere or "://" not in data:
         data = INPUT.convert(data, None, None)
     return (named[0] if named else DEFAULTS.get(kind, DEFAULT)), data

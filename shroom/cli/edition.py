@@ -30,7 +30,7 @@ def command() -> None:
     """
 
 
-@command.command("init", reads_data=False)
+@command.command("init", reads_data=False, short_help="Write an edition file for your own task.")
 @option("-o --output", "Write the edition to this file.", OUTPUT, files.FILE)
 @option("--like", "Start from one of the kit's editions.", metavar="NAME")
 def init(output: str, like: str | None) -> None:
@@ -53,7 +53,7 @@ def init(output: str, like: str | None) -> None:
 @command.command("show", reads_data=False)
 @click.argument("edition")
 def show(edition: str) -> None:
-    """Show EDITION, a name or a file, with all default values.
+    """Show EDITION (a name or a file) with all default values.
 
     Examples
     --------
@@ -80,15 +80,15 @@ def check(file: str) -> int:
     say(f"warning: {printable(f'{file}: {warning}')}" for warning in warnings_of(edition))
     splits = ", ".join(edition.split_names)
     text = (
-        f"valid: {edition.title} ({edition.name}), {edition.annotation.kind}; splits {splits}; "
-        f"submissions {edition.expected_name(edition.submitted)}"
+        f"valid: {edition.title} ({edition.name}); annotation: {edition.annotation.kind}; splits: "
+        f"{splits}; submissions: {edition.expected_name(edition.submitted)}"
     )
     click.echo(printable(text))
-    say(["next: put this file into the folder of the gold, then run: shroom gold check FOLDER"])
+    say(["next: put this file into the gold folder, then run: shroom gold check FOLDER"])
     return 0
 
 
-@command.command("schema", reads_data=False)
+@command.command("schema", reads_data=False, short_help="Print the JSON Schema of edition files.")
 @OUTPUT_OPTION
 def schema(output: str | None) -> None:
     """Print the JSON Schema of edition files, for completion and checks in text editors.

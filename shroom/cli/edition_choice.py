@@ -17,12 +17,12 @@ from shroom.scoring.input_files import is_pipe
 SHROOM = "semeval2024"
 
 
-def named_edition(otherwise: str, also: str = "") -> Decorator:
-    """Return the option ``--edition``; ``otherwise`` is the default without an edition file."""
+def named_edition(otherwise: str, also: str = "", beside: str = "gold") -> Decorator:
+    """Return the option ``--edition``; ``otherwise`` is the default without a file ``beside``."""
     return option(
         "--edition",
         "Follow the rules of this shared task: a name from 'shroom list editions', "
-        f"{also}or an edition.toml. Default: the edition.toml next to the gold, otherwise "
+        f"{also}or an edition.toml. Default: the edition.toml next to the {beside}, otherwise "
         f"{otherwise}.",
         metavar="NAME|FILE",
     )
@@ -76,8 +76,10 @@ def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
             refuse_unknown_metrics(values["metrics"], edition)
         return edition
 
-    otherwise = "the edition recognised by the keys of the data" if any_kind else SHROOM
-    return together("edition", value, named_edition(otherwise))
+    beside = "gold" if sources[0].endswith("gold") else "data"
+    beside = "labelled sample" if sources == ("labelled",) else beside
+    otherwise = f"the edition recognised by the keys of the {beside}" if any_kind else SHROOM
+    return together("edition", value, named_edition(otherwise, beside=beside))
 
 
 def refuse_other_kinds(edition: Edition) -> None:

@@ -21,18 +21,19 @@ from shroom.scoring.input_files import is_pipe
 @option("-o --output", "Write to this .json file, .zip file or folder.", OUTPUT, required=True)
 @option(
     "--method",
-    "Combine by mean p, mean rank, share of labels, or fitted weights.",
+    "Combine by mean p, mean rank, share of Hallucination labels, or fitted weights.",
     (*METHODS, LOGISTIC),
     "mean",
 )
 @option(
     "--train",
-    "For logistic: each system's submission for the training gold, in the order of SUBMISSIONS.",
+    "For logistic: a system's predictions for the training gold; repeat in the order of "
+    "SUBMISSIONS.",
     INPUT,
     multiple=True,
     metavar="SUBMISSION",
 )
-@option("--train-gold", "For logistic: labelled data to fit on.", INPUT)
+@option("--train-gold", "For logistic: labelled data to fit the weights on.", INPUT)
 @option(
     "--data",
     "Data that the submissions contain predictions for; labels are not required.",
@@ -42,7 +43,7 @@ from shroom.scoring.input_files import is_pipe
 def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
     """Combine several SUBMISSIONS into one.
 
-    Means, ranks and votes need no gold; --method logistic fits weights on gold.
+    Only --method logistic requires gold, because it fits weights.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
     method, train, train_gold = (settings[name] for name in ("method", "train", "train_gold"))
     inputs = [*preds, *train, train_gold, settings["data"]]
     if any(is_pipe(path) for path in inputs if path):
-        raise click.UsageError("an ensemble reads its inputs twice, so no input can be a pipe")
+        raise click.UsageError("all inputs are read twice, so no input can be a pipe")
     if method != LOGISTIC and (train or train_gold):
         raise click.UsageError(
             f"--train and --train-gold cannot be combined with --method "

@@ -39,7 +39,8 @@ from shroom.scoring.result import Result
 )
 @option(
     "--tune-on",
-    "Tune the thresholds on these data, which are not scored. [default: do not tune]",
+    "Tune the thresholds on these data, which are not scored; may be repeated.  [default: do not "
+    "tune]",
     multiple=True,
     metavar="[NAME[:VIEW]=]PATH",
 )
@@ -51,7 +52,7 @@ from shroom.scoring.result import Result
     ShownPath(file_okay=False),
     metavar="FOLDER",
 )
-@flag("--fresh", "Ignore stored p and compute them again.")
+@flag("--fresh", "Ignore stored p and compute p again.")
 @run_options()
 @interval_options(1000)
 @result_options(html=True)
@@ -59,7 +60,7 @@ from shroom.scoring.result import Result
 def command(
     targets: Targets, /, detectors: tuple[str, ...], run: Run, intervals: Intervals, **options: Any
 ) -> Result:
-    """Evaluate each DETECTOR on each data set: accuracy, balanced accuracy, AUROC, rho and time.
+    """Measure accuracy, balanced accuracy, AUROC, rho and time of each DETECTOR on each data set.
 
     Every p is stored, so the same command resumes an interrupted run.
 
@@ -89,8 +90,8 @@ def command(
             watch=functools.partial(watched, run),
         )
     if store.reused:
-        source = f"{counted(store.reused, 'stored result')} used from {store.folder}"
-        note(f"{source}; to compute them again, add --fresh")
+        reused = counted(store.reused, "stored result")
+        note(f"used {reused} from {store.folder}; to compute everything again, add --fresh")
     return matrix
 
 
@@ -101,7 +102,7 @@ def _notes(subject: Subject) -> Iterator[str]:
     if problems.warnings:
         paths, codes = " ".join(subject.paths), ", ".join(sorted(problems.codes))
         yield (
-            f"{subject.name}: {counted(problems.warnings, 'warning')} [{codes}]; to see them, run "
+            f"{subject.name}: {counted(problems.warnings, 'warning')} [{codes}]; for details, run "
             f"shroom datasets describe {subject.dataset} {paths} --all"
         )
 
@@ -116,5 +117,7 @@ def _folder(runs: str | None, output: str | None, inputs: Sequence[str]) -> Path
     for path in inputs:
         data = Path(path).resolve()
         if real == data or data in real.parents:
-            raise ShroomError(f"{folder} is inside the data {path}; choose another one with --runs")
+            raise ShroomError(
+                f"{folder} is inside the data {path}; choose another folder with --runs"
+            )
     return folder

@@ -13,6 +13,7 @@ from shroom.cli.options import MODEL, SETTINGS, option
 from shroom.cli.output import note, read_aloud
 from shroom.cli.result_options import result_options
 from shroom.cli.running import DEVICE
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.editions.edition import Edition
@@ -81,7 +82,7 @@ def _chosen(
         return matches[0]
     ids = [point_id for *_, point_id in every if point_id is not None]
     if ids and (by_id or (index is None and every[0][2] is not None)):
-        choice = f"specify --id N, one of its {len(set(ids))} ids from {min(ids)} to {max(ids)}"
+        choice = f"specify --id N ({counted(len(set(ids)), 'id')}, from {min(ids)} to {max(ids)})"
     else:
         last = max(place for _, place, _ in every)
         none = "" if ids else "the datapoints have no ids; "

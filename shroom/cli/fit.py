@@ -33,9 +33,14 @@ from shroom.scoring.tables import Table, text
 @click.argument("data", nargs=-1, required=True, type=INPUT)
 @edition_option("data", any_kind=True)
 @option("-o --output", "Write the model to this path.", OUTPUT, required=True)
-@option("--model", "Encoder to start from: a folder or a name on the hub.")
+@option("--model", "Encoder to start from: a folder, or a name on the Hugging Face hub.")
 @SETTINGS
-@option("--folds", "Number of cross-validation folds; 0 for none.", click.IntRange(0, 100), 10)
+@option(
+    "--folds",
+    "Number of cross-validation folds; 0 for no cross-validation.",
+    click.IntRange(0, 100),
+    10,
+)
 def command(
     *, detector: str, data: tuple[str, ...], output: str, edition: Edition, **options: Any
 ) -> None:

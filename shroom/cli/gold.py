@@ -9,8 +9,8 @@ from shroom.cli import group
     prefix="gold_",
     verbs={
         "Commands": {
-            "check": "Check a gold for errors, and report the smallest difference it can detect.",
-            "agreement": "Measure how well annotators agree, and what score one of them would get.",
+            "check": "Check a gold for errors, and report the smallest detectable difference.",
+            "agreement": "Measure how well annotators agree, and how one annotator would score.",
             "rescore": "Score submissions against two versions of the gold, and show what changes.",
         }
     },

@@ -31,7 +31,7 @@ from shroom.cli.result_options import Outcome, result_options
     html=True,
 )
 def command(gold: str, edition: str | None, **settings: Any) -> Outcome:
-    """Check GOLD for errors, and report the smallest difference between systems that it can detect.
+    """Check GOLD for errors, and report the smallest detectable difference between systems.
 
     The exit code is 1 if an error makes a score undefined or wrong.
 

@@ -20,7 +20,11 @@ from shroom.core.problems import printable
 @edition_option("gold", any_kind=True)
 @METRIC_OPTION
 @option("--split", "Split to rank if the gold has several splits.")
-@option("--trials", "Number of trials of the tests that form the groups.", TRIALS)
+@option(
+    "--trials",
+    "Number of trials of each randomisation test; by default 10000, or more for many systems.",
+    TRIALS,
+)
 @interval_options(10_000)
 @result_options(
     "folder",
@@ -30,7 +34,7 @@ from shroom.core.problems import printable
     html=True,
 )
 def command(folder: str, gold: str, **settings: Any) -> Outcome:
-    """Rank the submissions in FOLDER on GOLD, with confidence intervals of scores and ranks.
+    """Rank the submissions in FOLDER on GOLD, with confidence intervals for scores and ranks.
 
     FOLDER contains submissions, or scoring outputs downloaded from Codabench.
 
@@ -43,7 +47,7 @@ def command(folder: str, gold: str, **settings: Any) -> Outcome:
     from shroom.evaluation.leaderboard import leaderboard
 
     board = leaderboard(folder, gold, **settings)
-    why = f"{folder}: no submission can be ranked; the list shows the errors of each"
+    why = f"{folder}: no submission can be ranked; correct the errors listed for each"
     names = [printable(str(path)) for path in board.others]
     others = [f"shroom: {name}: not a submission; ignored" for name in names]
     return Outcome(board, alike=others, refusal="" if board.rows else why)

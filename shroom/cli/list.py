@@ -117,11 +117,11 @@ def _completed(ctx: click.Context, _param: click.Parameter, text: str) -> list[s
 @verb(reads_data=False)
 @click.argument("kind", type=click.Choice(list(KINDS)))
 @click.argument("name", required=False, shell_complete=_completed)
-@format_option("text", "json", about="Output format; JSON is a list, or one object for a NAME.")
+@format_option("text", "json", about="Print text, or JSON: a list, or one object for NAME.")
 def command(kind: str, name: str | None, form: str) -> None:
     """List detectors, metrics, data sets or editions.
 
-    With a NAME, show its details.
+    With NAME, show only this entry, with all details.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def command(kind: str, name: str | None, form: str) -> None:
     elif name is None:
         text = _table([(each, *about.line) for each, about in listed.items()])
         if kind == "detectors" and any(about.values["missing"] for about in listed.values()):
-            note("absent: packages are missing; shroom list detectors NAME shows how to get them")
+            note("absent: packages are missing; 'shroom list detectors NAME' tells how to install")
     else:
         facts = listed[name].facts.items()
         text = _table([(key, _shown(value)) for key, value in facts if value])

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from shroom.cli.output import note
 from shroom.cli.parameter_types import Number
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.column_names import Names
@@ -154,7 +155,7 @@ def _labels(text: str | None) -> list[str] | None:
 #: Any setting of a detector, on the command line.
 SETTINGS = option(
     "--set settings",
-    "Set any other setting of the detector, as in a recipe. May be repeated.",
+    "Set any other setting of the detector or model; may be repeated.",
     multiple=True,
     parse=_settings,
     metavar="NAME=VALUE",
@@ -162,16 +163,16 @@ SETTINGS = option(
 MODEL = option(
     "--model", "Model for the detector: a file, a folder or a name on the Hugging Face hub."
 )
+MAX_COST = option("--max-cost", "Send no request that might exceed this total cost.", Number(0))
 METRICS_OPTION = option(
     "--metrics",
-    "Report additional metrics, separated by commas (brier,auroc), or all. See 'shroom list "
-    "metrics'.",
+    "Also report these metrics (such as brier,auroc), or all metrics. See 'shroom list metrics'.",
     parse=listed,
     shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
 )
 _COLUMNS = option(
     "--columns",
-    "Names of your columns (in JSON: keys), such as p=score,label=pred.",
+    "Names of your columns or JSON keys, such as p=score,label=pred.",
     parse=_columns,
     metavar="KEY=COLUMN,...",
 )
@@ -187,14 +188,15 @@ NAMES_OPTIONS = together(
 )
 METRIC_OPTION = option(
     "--metric",
-    "Metric of the edition to rank by; the next metric breaks ties.  [default: the first metric]",
+    "Rank by this metric of the edition; another metric of the edition breaks ties.  [default: the "
+    "first metric]",
 )
 TRACK_OPTION = option("--track", "Use only this track.", metavar="TRACK")
 TRIALS = click.IntRange(1, 10_000_000)
 TRIALS_OPTION = option("--trials", "Number of trials of each randomisation test.", TRIALS, 10_000)
 BY_OPTION = option(
     "--by",
-    "Also score slices by these keys of the gold; agreement means annotator agreement.  "
+    "Also score slices, grouped by these keys of the gold; agreement means annotator agreement.  "
     "[default: task,model,ref,agreement]",
     parse=lambda text: SLICES if text is None else tuple(listed(text)),
     metavar="KEY,KEY",
@@ -211,24 +213,24 @@ def interval_options(resamples: int, *, method: bool = True) -> Decorator:
     """Add the options of bootstrap intervals, which a verb receives as ``intervals``."""
     kinds = option(
         "--interval",
-        "Bootstrap interval: percentile, or bias-corrected and accelerated (bca).",
+        "Type of bootstrap interval: percentile, or bias-corrected and accelerated (bca).",
         METHODS,
         METHODS[0],
     )
     return together(
         "intervals",
         _intervals,
-        flag("--no-ci", "Do not compute intervals."),
+        flag("--no-ci", "Do not compute confidence intervals."),
         CONFIDENCE,
         option(
             "--resamples",
-            "Number of bootstrap resamples of the items.",
+            "Number of bootstrap resamples.",
             click.IntRange(1, 1_000_000),
             resamples,
         ),
         option(
             "--seed interval_seed",
-            "Random seed for resampling and randomisation tests.",
+            "Random seed.",
             click.IntRange(0),
             0,
         ),
@@ -241,6 +243,8 @@ def _intervals(values: dict[str, Any]) -> Intervals:
     seed, confidence = values.pop("interval_seed"), values.pop("confidence")
     count = 0 if none else resamples
     if 0 < count * (1 - confidence) < 2:
-        ends = "too few to estimate the ends of the intervals"
-        note(f"{count} resamples are {ends} at this confidence level; use more --resamples")
+        few = (
+            f"{counted(count, 'resample')} cannot give reliable intervals at this confidence level"
+        )
+        note(f"{few}; increase --resamples")
     return Intervals(count, seed, confidence, values.pop("interval", METHODS[0]))

@@ -15,7 +15,7 @@ import click
 from shroom.cli import verb
 from shroom.cli.detector_choice import detector_and_data, recipe_of
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import SETTINGS, flag, option
+from shroom.cli.options import MAX_COST, MODEL, SETTINGS, flag, option
 from shroom.cli.output import read_aloud, say
 from shroom.cli.parameter_types import OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS
@@ -40,7 +40,7 @@ from shroom.scoring.editions.edition import Edition
 @option("-o --output", "Write to this .json file, .zip file or folder.", OUTPUT)
 @edition_option("arguments", any_kind=True)
 @option("--split", "Predict only this split of a folder or zip, such as val.")
-@option("--model", "A fitted model, the folder of a transformers model, or a name on the hub.")
+@MODEL
 @SETTINGS
 @option(
     "--threshold",
@@ -50,12 +50,12 @@ from shroom.scoring.editions.edition import Edition
 @run_options()
 @flag(
     "--in-sample",
-    "Use the fitted model for its training items too, instead of their out-of-fold p, and mark "
+    "Predict training items with the fitted model instead of using their out-of-fold p, and mark "
     "the scores in run.json.",
 )
 @RESUME
 @NO_CACHE
-@option("--max-cost", "Stop a judge before its requests exceed this cost.", Number(0))
+@MAX_COST
 @flag("--dry-run", "Show the requests that a judge would send and their cost, and exit.")
 @RAY_OPTIONS
 def command(
@@ -63,7 +63,7 @@ def command(
 ) -> None:
     """Run DETECTOR on DATA and write a submission.
 
-    DETECTOR is a name from 'shroom list detectors' or a recipe file; the default is the kit's own
+    DETECTOR (a name from 'shroom list detectors', or a recipe file) is by default the kit's own
     model.
 
     Examples
@@ -122,7 +122,7 @@ def command(
     check_targets([partial], read, folders=True)  # without a store, the run goes on all the same
     start = time.monotonic()
     to_stdout = output == "-"
-    own = nullcontext() if to_stdout else resumable(partial, "results", resume=given.resume)
+    own = nullcontext() if to_stdout else resumable(partial, "result", resume=given.resume)
     with own as store:
         run = replace(run, stores=(store, *run.stores) if store else run.stores)
         predictions = predict_files(detector, files, names, run, edition, shown_progress)
@@ -137,7 +137,7 @@ def command(
 
 
 def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: Edition) -> None:
-    """Refuse a file that was named alone, or is alone in a folder, and is of another split."""
+    """Refuse a file of another split that was specified alone, or is alone in its folder."""
     for file in files:
         name = edition.guess(file.base)
         if name is None or name.split != split:

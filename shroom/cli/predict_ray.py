@@ -15,6 +15,7 @@ from shroom.cli.options import option, together
 from shroom.cli.output import note, say
 from shroom.cli.running import if_interrupted, shown_progress
 from shroom.core.atomic_writing import names_a_file, names_a_zip
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.recipe import Recipe
 from shroom.inference.run_settings import Run
@@ -44,7 +45,7 @@ class Ray:
         from shroom.prediction.ray.storage import Place
 
         if output == "-" or names_a_file(output) or names_a_zip(output):
-            raise click.UsageError(f"--engine ray writes a folder, but {output} is not one")
+            raise click.UsageError(f"--engine ray writes a folder, but {output} is not a folder")
         if run.device not in (None, "cpu", "cuda"):
             raise click.UsageError(f"--engine ray accepts --device cpu or cuda, got {run.device}")
         shards = shards_of(data, recipe.data, edition)
@@ -69,8 +70,8 @@ class Ray:
             ):
                 say(run_shards(manifest, judge, report=report, note=note))
             written = write_submission(out, shards)
-        parts = f"{len(shards)} parts and {MANIFEST}"
-        say([f"wrote {manifest.rows} predictions to {output}: {parts}"])
+        parts = f"{counted(len(shards), 'part')} and {MANIFEST}"
+        say([f"wrote {counted(manifest.rows, 'prediction')} to {output}: {parts}"])
         if written:
             say([f"wrote the submission to {out.of(SUBMISSION)}"])
 

@@ -24,7 +24,7 @@ from shroom.scoring.result import Result
 @click.argument("data", type=INPUT)
 @option(
     "--labelled",
-    "Random sample of labelled outputs of the same kind as DATA.",
+    "Labelled random sample of outputs of the same kind as DATA.",
     INPUT,
     required=True,
 )
@@ -46,10 +46,10 @@ from shroom.scoring.result import Result
     about="Print a table, or one JSON object.",
 )
 def command(data: str, labelled: str, run: Run, **options: Any) -> Result:
-    """Estimate the hallucination rate of DATA, which needs no labels.
+    """Estimate the share of hallucinations in DATA, which can be unlabelled.
 
-    A detector labels DATA, and the estimate is corrected for the detector's errors on a labelled
-    random sample.
+    The estimate is corrected for the detector's errors, which are measured on a labelled random
+    sample.
 
     Examples
     --------

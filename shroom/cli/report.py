@@ -32,9 +32,13 @@ from shroom.scoring.editions.edition import Edition
 @verb()
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=PATH)
-@option("-o --output", "Write to this file; - is stdout, the default for csv and json.", OUTPUT)
+@option(
+    "-o --output",
+    "Write to this file, or to stdout (-), which is the default for csv and json.",
+    OUTPUT,
+)
 @format_option("html", "csv", "json", about="Write a page, or one row per item of the gold.")
-@option("--figure", "Draw only this figure, to a .svg, .pdf or .png file.", KINDS)
+@option("--figure", "Draw only this figure, and write it to a .svg, .pdf or .png file.", KINDS)
 @option("--width", "Width of the figure in cm.", Number(4, 100), 16.0)
 @option("--dpi", "Resolution of a PNG in dots per inch.", click.IntRange(20, 1200), 300)
 @edition_option("gold", any_kind=True)
@@ -46,7 +50,7 @@ from shroom.scoring.editions.edition import Edition
 def command(
     *, submissions: tuple[str, ...], gold: str, output: str | None, form: str, **settings: Any
 ) -> None:
-    """Write a page about SUBMISSIONS on GOLD: the verdict, scores, slices, plots, hardest items.
+    """Write a page about SUBMISSIONS on GOLD with scores, slices, plots and the hardest items.
 
     Instead of the page, --figure draws one figure, and --format csv or json writes one row per
     item.

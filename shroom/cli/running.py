@@ -16,6 +16,7 @@ from shroom.cli.options import Decorator, flag, option, together
 from shroom.cli.output import note, say
 from shroom.core.atomic_writing import check_targets
 from shroom.core.paths import cache_folder
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.inference.run_settings import PRECISIONS, Run
 from shroom.inference.store import NAME, PARTIAL, RunStore, Store
@@ -89,7 +90,7 @@ def resumable(
             yield store
         except BaseException:
             if n := store.n:
-                say([f"{n} {what} are stored in {path}; to continue, add --resume"])
+                say([f"stored {counted(n, what)} in {path}; to continue, add --resume"])
             raise
 
 

@@ -65,10 +65,9 @@ def _show_schema(is_wanted: object) -> None:
 def command(
     targets: Targets, /, submission: str, gold: str, *, official: bool, **settings: Any
 ) -> Outcome:
-    """Score SUBMISSION against GOLD: by default accuracy and rho for each track.
+    """Score SUBMISSION against GOLD, by default with accuracy and rho for each track.
 
-    The metrics are those of the edition, which is specified by --edition or a file next to the
-    gold, or recognised by the keys of the gold.
+    Each edition has its own metrics; see --edition.
 
     Examples
     --------
@@ -120,7 +119,7 @@ def _official(submission: str, gold: str, edition: str, split: str = "") -> Outc
     score = official.score(submission, gold)
     other = next((r.split for r in score.results if split and r.split != split), None)
     if other:
-        fix = "omit --is_val" if split == "val" else "add --is_val to score it"
+        fix = "omit --is_val" if split == "val" else "add --is_val to score them"
         raise ShroomError(f"{submission}: these are predictions for the {other} split; {fix}")
     warnings = [*map(str, score.warnings)]
     return Outcome(score, [warnings], forms={"codalab": official.scores_txt})
@@ -130,7 +129,7 @@ def _official(submission: str, gold: str, edition: str, split: str = "") -> Outc
     reads_data=False,  # its parameters have --all
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=command.epilog,
-    help=f"{command.help}\n\nWith OUT, score and write as the organisers' 2024 program does.",
+    help=f"{command.help}\n\nWith OUT, write the scores as the organisers' 2024 program does.",
     params=[
         *command.params,
         click.Argument(["out"], required=False, type=OUTPUT),

@@ -68,7 +68,7 @@ class Board:
         if system in self.tracks:
             before = self.tracks[system].predictions.file
             raise ShroomError(
-                f"{file}: the same system and track as {before}; rename or remove one of them"
+                f"{file}: the same system and track as {before}; rename or remove one of the files"
             )
         if gold_hash(track.gold) != gold_hash(self.gold):
             raise ShroomError(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shroom.core.printing import counted
 from shroom.core.problems import Problems, printable
 from shroom.evaluation.verdicts import ALPHA, of_comparisons
 from shroom.metrics.intervals import Interval, Intervals
@@ -49,27 +50,27 @@ class Comparison(Plain):
     a_in_sample, b_in_sample : int
         Number of items that the detector of each system was fitted on.
     track, split : str
-        As of :class:`~shroom.scoring.results.TrackScore`.
+        See :class:`~shroom.scoring.results.TrackScore`.
     n : int
         Number of items.
     metric : str
         Name of the metric.
     a_score, b_score, difference : float or None
-        The scores, and the score of a minus that of b; ``None`` if undefined.
+        The scores, and the score of a minus the score of b; ``None`` if undefined.
     ci : tuple of float or None
         Paired bootstrap interval of the difference.
     p, p_adjusted : float or None
-        p-value of the test, and the same after Holm's correction for the pairs of the track and
+        p-value of the test, before and after Holm's correction for the pairs of the track and
         metric.
     test : str
         ``approximate randomisation``.
     detectable_difference : float or None
-        The smallest difference that one test, uncorrected, finds in 4 of 5 cases with this number
-        of items and two systems that differ as much; ``None`` if they differ on no resample.
+        The smallest difference that one uncorrected test detects in 4 of 5 cases, with this number
+        of items and the spread of these two systems; ``None`` if they differ on no resample.
     mcnemar : McNemar or None
         McNemar's test, for accuracy only.
     higher_is_better : bool
-        Whether more is better in this metric.
+        Whether a higher score is better in this metric.
     """
 
     a: str
@@ -211,28 +212,26 @@ class Comparisons(Result):
         return [*tables, Table(notes=list(self._notes()))]
 
     def _notes(self) -> Iterator[str]:
-        missing = "a second submission"
+        missing = "only one submission has a file for this track"
         if self.baseline is not None:
-            missing = "the baseline"
+            missing = "the baseline or every other submission has no file for this track"
             yield f"baseline: {self.baseline}; other pairs are not tested"
         for track in self.left_out:
-            yield f"{track}: not compared, because {missing} has no file for it"
-        yield (
-            f"p: paired approximate randomisation, {self.trials} trials; adjusted: Holm's "
-            "correction over the pairs of a table (intervals are not corrected); "
-            f"{REAL}: at most 0.05"
-        )
+            yield f"{track}: not compared, because {missing}"
+        yield f"p: paired approximate randomisation test, {counted(self.trials, 'trial')}"
+        yield "adjusted: p after Holm's correction for all pairs in a table"
+        yield f"{REAL}: significant, because adjusted p is at most 0.05"
         if any(pair.mcnemar for pair in self.comparisons):
-            one = "only one of the two systems labels correctly"
-            yield f"McNemar: exact test of the items that {one}"
+            yield "McNemar: exact test on the items that only one of the systems labels correctly"
         how = self.intervals
         if how.resamples:
             units = f" of whole units ({printable(how.unit)})" if how.unit else ""
             yield (
-                f"intervals: paired bootstrap, {kind(how)}, {how.resamples} resamples{units}"
-                f"{lacking(how)}, seed {how.seed}; detectable: the difference that a test finds in "
-                f"4 of 5 cases"
+                f"intervals: paired bootstrap, {kind(how)}, "
+                f"{counted(how.resamples, 'resample')}{units}{lacking(how)}, "
+                f"seed {how.seed}, not corrected"
             )
+            yield "detectable: the smallest difference that a single test finds in 4 of 5 cases"
         if any(pair.difference is None for pair in self.comparisons):
             yield WHY_UNDEFINED
         yield from doubts(

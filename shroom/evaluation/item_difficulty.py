@@ -46,7 +46,7 @@ class Item:
 
 
 def hardest(board: Board, n: int | None = None) -> list[Item]:
-    """Return items by the number of systems with a wrong label, then by the distance of p."""
+    """Return items by the number of systems with a wrong label, then by the error of p."""
     columns = [track.columns for track in board.tracks.values()]
     share = np.mean([label != gold_label for label, _, gold_label, _ in columns], axis=0)
     distance = np.mean([np.abs(p - gold_p) for _, p, _, gold_p in columns], axis=0)

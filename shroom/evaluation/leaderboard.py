@@ -40,23 +40,22 @@ def leaderboard(
     trials: int | None = None,
     edition: Edition | Source | None = None,
 ) -> Leaderboard:
-    """Return the ranks of all submissions.
+    """Return the ranking of all submissions.
 
     Parameters
     ----------
     submissions : path, mapping by system, or sequence
-        A folder of submissions (see
-        :func:`~shroom.evaluation.submission_folder.submissions_in`), or of outputs of the scoring
-        program, which contain scores but no predictions; or several submissions, each a path,
-        rows or a data frame.
+        A folder of submissions (see :func:`~shroom.evaluation.submissions.submissions_in`), or
+        of scoring outputs, which contain scores but no predictions. In a mapping or sequence,
+        each submission is a path, rows or a data frame.
     gold : path, rows or data frame
         Gold that the submissions are scored against.
     metric : str, optional
-        Metric of the edition to rank by; by default its first one.
+        Metric of the edition to rank by; by default the first metric.
     split : str, optional
         The split to rank if the gold has several splits.
     intervals : Intervals
-        Settings of the intervals of scores and ranks, which use the same resamples.
+        Settings of the intervals for scores and ranks, which use the same resamples.
     trials : int, optional
         Number of trials of each test that forms the groups; by default large enough for the
         correction.
@@ -66,7 +65,7 @@ def leaderboard(
     Raises
     ------
     ShroomError
-        If there is nothing to rank, or if the gold has several splits and none is chosen.
+        If there is nothing to rank, or if the gold has several splits and no split is chosen.
 
     Examples
     --------
@@ -136,8 +135,8 @@ def _only_split(tracks: Sequence[Board], gold: Source) -> str:
     splits = sorted({board.name.split for board in tracks})
     if len(splits) > 1:
         raise ShroomError(
-            f"{gold}: contains gold for {' and '.join(splits)}, which cannot be ranked together; "
-            f"choose one with --split"
+            f"{gold}: contains gold for the splits {' and '.join(splits)}, which cannot be ranked "
+            "together; choose a split with --split"
         )
     return splits[0] if splits else ""
 
@@ -165,7 +164,9 @@ def _of_outputs(
             if board is not None:
                 rows += (*annotator(board, gold, none), *floors(board, metrics))
     elif metrics != ranking_metrics(edition):
-        raise ShroomError(f"the edition's columns do not contain {names[0]} for every track")
+        raise ShroomError(
+            f"the scoring outputs do not contain {names[0]} for every track; use another --metric"
+        )
     else:
         names, rows = rows_by_column(tracks, scored, columns)
     return Leaderboard(

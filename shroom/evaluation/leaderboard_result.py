@@ -68,9 +68,9 @@ class Leaderboard(Result):
     are_outputs : bool
         Whether the scores come from outputs of the scoring program, without predictions.
     higher_is_better : bool
-        Whether more is better in the metric that ranks.
+        Whether a higher score is better in the ranking metric.
     trials : int or None
-        Number of trials of each test; ``None`` if it was large enough for the number of pairs.
+        Number of trials of each test; ``None`` for the default, which suits the number of pairs.
     """
 
     rows: list[Row]
@@ -117,7 +117,7 @@ class Leaderboard(Result):
 
     @property
     def verdict(self) -> str:
-        """Who is first on each track, who cannot be told apart from it, and from the best floor."""
+        """Who is first on each track, and from which systems and floor it does not differ."""
         return of_leaderboard(self)
 
     def tables(self) -> list[Table]:
@@ -159,20 +159,21 @@ class Leaderboard(Result):
     @property
     def explanation(self) -> str:
         """An explanation of the ranks, in a few sentences."""
-        ties = f", ties broken by {self.metrics[1]}" if len(self.metrics) > 1 else ""
+        ties = f"; ties are broken by {self.metrics[1]}" if len(self.metrics) > 1 else ""
         text = f"Ranked by {self.metric}{ties}. "
         if self.are_outputs:
             return text + (
-                "The scores are those of the scoring program's outputs. Without predictions there "
-                "are no intervals and no groups. A track that was not submitted has the score that "
-                "the program writes for it."
+                "The scores are read from scoring outputs. Without predictions, there are no "
+                "intervals and no groups. A track that was not submitted has the score that the "
+                "scoring program writes for a missing track."
             )
         how = self.intervals
         if how.resamples:
             text += (
                 f"Intervals: {methods(how)}, {drawn(how, 'the items')}; all systems share the same "
-                f"resamples (seed {how.seed}). Ranks: the interval of the rank, not corrected for "
-                "the number of systems, so those of two systems in one group may not overlap. "
+                f"resamples (seed {how.seed}). Ranks: the interval for the rank. These intervals "
+                "are not corrected for the number of systems, so the intervals of two systems in "
+                "one group may not overlap. "
             )
         if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
             text += "rho is undefined (–) if p or the gold is the same on all items. "

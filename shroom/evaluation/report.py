@@ -85,12 +85,12 @@ def report(
     track: str | None = None,
     edition: Edition | Source | None = None,
 ) -> Report:
-    """Return the report of submissions.
+    """Return the report on submissions.
 
     Parameters
     ----------
     submissions : sequence, or mapping by system
-        One or more, each a file, a folder, a zip, rows or a data frame.
+        One or more submissions, each a file, a folder, a zip, rows or a data frame.
     gold : path, rows or data frame
         The gold; not a pipe, because it is read twice.
     by : str or sequence of str
@@ -100,7 +100,7 @@ def report(
     intervals : Intervals
         Settings of the intervals.
     trials : int
-        Number of exchanges in each test between systems.
+        Number of trials of each randomisation test.
     track : str, optional
         The only track to report.
     edition : Edition, str or path, optional
@@ -196,7 +196,7 @@ def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
     better = "and significantly better" if pair.significant else "but not significantly better"
     seen = [system.name for system in (first, second) if system.in_sample]
     was = "were" if len(seen) > 1 else "was"
-    unfair = f"; not a fair comparison, because {in_words(seen)} {was} fitted on items of the gold"
+    unfair = f". The comparison is not fair: {in_words(seen)} {was} fitted on items of the gold"
     return (
         f"{first.name} is first by {name} ({value}), {better} than {second.name} ({gap})"
         f"{unfair * bool(seen)}{floor}"

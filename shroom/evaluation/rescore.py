@@ -112,7 +112,7 @@ class TrackChange:
     def moved(self) -> str:
         """How many ranks change."""
         moved = sum(bool(row.rank.difference) for row in self.systems)
-        return f"{moved} of {len(self.systems)} ranks change"
+        return f"{moved} of {len(self.systems)} ranks {'changes' if moved == 1 else 'change'}"
 
     @property
     def changed(self) -> bool:
@@ -137,7 +137,7 @@ class TrackChange:
             heads if rows else (),
             [row.row() for row in rows],
             [
-                *([f"{counted(same, 'system')} without any change not shown"] if same else []),
+                *([f"not shown: {counted(same, 'system')} without any change"] if same else []),
                 *footnote((row.system, row.in_sample, self.old_n) for row in rows),
                 *doubts(unclear),
             ],
@@ -154,7 +154,7 @@ class Rescoring(Result):
     metric: str
     intervals: Intervals
     keys = ("tracks", "invalid", "metric", "**settings")
-    heading = "Scored by two golds"
+    heading = "Scores with two golds"
 
     def __repr__(self) -> str:
         parts = (f"{track.title}: {track.moved}" for track in self.tracks)
@@ -218,18 +218,18 @@ def rescore(
     Parameters
     ----------
     old, new : path
-        The golds. Items are matched by id, or by order unless both golds have ids.
+        The golds. Items are matched by id if both golds have ids, otherwise by order.
     submissions : sequence of path
         Files, folders or zips with one submission each, or one folder of submissions as for a
         leaderboard.
     metric : str, optional
-        Metric of the edition to rank by, by default its first one; the next one breaks ties.
+        Metric of the edition to rank by, by default the first metric. Another metric breaks ties.
     metrics : sequence of Metric or str
         Further metrics to report.
     intervals : Intervals
         Settings of the intervals, which are percentile intervals.
     edition : Edition, str or path, optional
-        The shared task; by default that of the old gold.
+        The shared task; by default the edition of the old gold.
 
     Raises
     ------

@@ -45,7 +45,7 @@ def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
     """Return whether the entries of a folder are outputs of the scoring program."""
     if any(path.name.lower() in FILES for paths in systems.values() for path in paths):
         raise ShroomError(
-            f"{folder}: the output of one submission; specify the folder that contains all outputs"
+            f"{folder}: the scoring output of one submission; specify the folder with all outputs"
         )
     names = {system: {*_names(paths)} for system, paths in systems.items()}
     outputs = [system for system, found in names.items() if found.intersection(FILES)]
@@ -57,7 +57,7 @@ def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
     if outputs and others:
         raise ShroomError(
             f"{folder}: {outputs[0]} is an output of the scoring program, but {others[0]} "
-            "contains predictions; put them into two folders"
+            "contains predictions; put outputs and predictions into separate folders"
         )
     return bool(outputs)
 

@@ -44,7 +44,7 @@ def submissions_in(
     edition, _ = resolve(edition, gold)
     root = Path(folder)
     single = (
-        f"{folder}: a single submission; put it into a folder with the others, or use shroom score"
+        f"{folder}: a single submission; put all submissions into one folder, or use 'shroom score'"
     )
     if not root.is_dir():
         raise UnknownName(single)
@@ -125,7 +125,7 @@ def _merged(parts: Sequence[Checked]) -> Checked:
             key, file = (track.name.split, track.name.track), track.predictions.file
             if key in first:
                 expected = f"one file for the {track.name.track or track.name.split} track"
-                problems.add("file-twice", file, expected, f"another beside {first[key]}")
+                problems.add("file-twice", file, expected, f"a second file besides {first[key]}")
             first.setdefault(key, file)
     return replace(
         parts[0], problems=problems, tracks=[track for part in parts for track in part.tracks]

@@ -108,7 +108,7 @@ def portrait(
 
 def _why_no_interval(metric: Metric, n: int, intervals: Intervals) -> str:
     if metric.is_biased:
-        return "the score of a sample is biased"
+        return "the metric is biased on resamples"
     if n < FEWEST or metric.share is not None or intervals.unit:
         return f"fewer than {FEWEST} {'units' if intervals.unit else 'items'}"
     return "the score is undefined on every resample"

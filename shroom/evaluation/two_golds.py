@@ -137,8 +137,8 @@ def _matched(old: Board, new: Board) -> TwoGolds:
     if before.ids is None or after.ids is None:
         if before.n != after.n:
             raise ShroomError(
-                f"{after.file}: expected {before.n} items, as {before.file} has, got {after.n}; "
-                "unless both golds have ids, items are matched by position"
+                f"{after.file}: expected {before.n} items as in {before.file}, got {after.n}; to "
+                "match different items, add ids to both golds"
             )
         _refuse_another_order(before, after)
         order = np.arange(before.n)
@@ -154,7 +154,6 @@ def _refuse_another_order(before: Rows, after: Rows) -> None:
     moved = [row for row, (a, b) in enumerate(zip(old, new)) if a and b and a != b]
     if 2 * len(moved) > before.n or (moved and sorted(map(str, old)) == sorted(map(str, new))):
         raise ShroomError(
-            f"{after.file}: item {moved[0]}: hyp differs from {before.file}, as in "
-            f"{len(moved)} of {before.n} items; unless both golds have ids, items are matched by "
-            "position, so put them in the same order"
+            f"{after.file}: item {moved[0]}: hyp differs from {before.file} (in {len(moved)} of "
+            f"{before.n} items); add ids to both golds, or put the items in the same order"
         )

@@ -46,14 +46,14 @@ def of_comparisons(found: Any) -> str:
         metrics = " or ".join(dict.fromkeys(pair.metric for pair in found.comparisons))
         families = [of_metric for by_metric in tracks.values() for of_metric in by_metric.values()]
         least = _least(max(families, key=len), min(known), found.trials)
-        said = f"{_which(families[0])}: on no track is a difference in {metrics} significant"
+        said = f"{_which(families[0])}: no difference in {metrics} is significant on any track"
         said += f" ({least})"
         sentences = [("", said)]
     names = found.fitted
     was = "were" if len(names) > 1 else "was"
     if not names:
         return _joined(sentences)
-    unfair = f"The test is not fair: {in_words(names)} {was} fitted on items of the gold."
+    unfair = f"The comparison is not fair: {in_words(names)} {was} fitted on items of the gold."
     return f"{_joined(sentences)} {unfair}"
 
 
@@ -149,11 +149,11 @@ def _least(pairs: Sequence[Any], p: float, trials: int) -> str:
 
 
 def _too_few(count: int, trials: int) -> str:
-    """Return that no p of so many pairs can be significant with so few trials."""
+    """Return that no p can be significant, if the trials are too few for this number of pairs."""
     if count / (trials + 1) <= ALPHA:
         return ""
     among = f" among {count} pairs" if count > 1 else ""
-    return f"{trials} trials are too few to find a significant difference{among}"
+    return f"with {counted(trials, 'trial')}, no difference{among} can be significant"
 
 
 def _are(count: int) -> str:
@@ -164,7 +164,7 @@ def _are(count: int) -> str:
 
 
 def of_leaderboard(board: Any) -> str:
-    """Return who is first on each track, who cannot be told apart from it, and from a floor."""
+    """Return who is first on each track, and from which systems and floor it does not differ."""
     ranked = list[tuple[str, str]]()
     for title, rows in board.tracks.items():
         systems = [row for row in rows if row.kind == "system"]
@@ -216,25 +216,25 @@ def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals, trials: in
     names = in_words([row.system for row in first])
     is_first = "is first" if len(first) == 1 else "share the first rank"
     sentence = f"{names} {is_first} by {metric}{how}{without}"
-    it = "it" if len(first) == 1 else "them"
     if not others:
-        return sentence if undefined or len(first) > 1 else f"{sentence}; no other is ranked"
+        return sentence if undefined or len(first) > 1 else f"{sentence}; no other system is ranked"
     count = len(others)
     few = _too_few(len(rows) * (len(rows) - 1) // 2, trials) if trials else ""
     if few:
-        return f"{sentence}; whether others are worse is not known, because {few}"
+        return f"{sentence}; whether other systems are worse is unknown, because {few}"
     if lead.group is None:
-        rest = "the other system is" if count == 1 else f"the {count} others are"
-        return f"{sentence}; whether {rest} worse by more than chance was not tested"
+        rest = "the other system is" if count == 1 else f"the {count} other systems are"
+        return f"{sentence}; whether {rest} significantly worse was not tested"
     alike = [row.system for row in others if row.like_first]
     if not alike:
-        rest = "the other system" if count == 1 else f"each of the {count} others"
+        rest = others[0].system if count == 1 else f"each of the {count} other systems"
         return f"{sentence}; the difference from {rest} is significant"
     if len(alike) < count:
-        few = f"{len(alike)} of the {count} others cannot be told apart from {it}"
-        return f"{sentence}; {few}: {in_words(alike)}"
-    which = f"none of the {count} others can" if count > 1 else f"{alike[0]} cannot"
-    return f"{sentence}; {which} be told apart from {it}"
+        few = f"the difference from {len(alike)} of the {count} other systems is not significant"
+        return f"{sentence}; {few} ({in_words(alike)})"
+    if count == 1:
+        return f"{sentence}; the difference from {alike[0]} is not significant"
+    return f"{sentence}; none of the differences from the {count} other systems is significant"
 
 
 # Rescorings
@@ -253,11 +253,14 @@ def _of_changes(track: Any, metric: str) -> str:
     if not track.changed:
         return "Nothing changes"
     change = _range([row.scores[metric].difference for row in rows])
-    scores = f"{metric} changes by {change}" if change else f"{metric} does not change"
-    for other in (name for name in rows[0].scores if name != metric):
-        more = _range([row.scores[other].difference for row in rows])
-        scores += f", {other} by {more}" if more and change else ""
-        scores += f", but {other} changes by {more}" if more and not change else ""
+    others = {it: _range([row.scores[it].difference for row in rows]) for it in rows[0].scores}
+    changes = [f"{it} by {more}" for it, more in others.items() if more and it != metric]
+    if change:
+        scores = f"{metric} changes by {in_words([change, *changes], 1 + len(changes))}"
+    else:
+        first_other, _, rest = in_words(changes, len(changes)).partition(" ")
+        but = f", but {first_other} changes {rest}" if changes else ""
+        scores = f"{metric} does not change{but}"
     if len(rows) == 1:
         return f"For {rows[0].system}, {scores}"
     moved = [row for row in rows if row.rank.difference]

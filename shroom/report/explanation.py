@@ -123,7 +123,7 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
     explanation = shown.explanation
     text = Text(f"{shown.verdict}\n{printable(shown.place)}, {shown.detector}\n")
     for premise in explanation.premises:
-        text.append(f"against: {printable(premise)}\n")
+        text.append(f"premise: {printable(premise)}\n")
     text.append("\n")
     most = _most(explanation)
     for piece, weight in explanation.pieces():
@@ -136,7 +136,7 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
         text.append("red", _style(1, colours))
         text.append("; lowers p: ")
         text.append("blue", _style(-1, colours))
-        text.append("; most of all:\n")
+        text.append("; strongest words:\n")
         places = _strongest(explanation)[:5]
     rows = [f"{_signed(explanation.weights[i])}  {printable(explanation.words[i])}" for i in places]
     return text.append("\n".join(rows))
@@ -146,7 +146,7 @@ def as_page(shown: ShownExplanation) -> str:
     explanation = shown.explanation
     most = _most(explanation)
     words = "".join(_span(piece, weight, most) for piece, weight in explanation.pieces())
-    against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in explanation.premises)
+    against = "".join(f"<dt>Premise</dt><dd dir=auto>{_text(p)}</dd>" for p in explanation.premises)
     content = (
         f"<p class=verdict>{_text(shown.verdict)}</p>\n<p>{_text(shown.place)}; detector "
         f"{_text(shown.detector)}.</p>\n<p class=hyp dir=auto>{words}</p>\n"

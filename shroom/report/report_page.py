@@ -8,7 +8,7 @@ from typing import Any
 
 from shroom.core.datapoint import Label
 from shroom.core.extras import require
-from shroom.core.printing import printable_lines
+from shroom.core.printing import counted, printable_lines
 from shroom.core.problems import printable
 from shroom.core.version import __version__
 from shroom.evaluation.differences import tables_of_pairs
@@ -115,8 +115,10 @@ def how_made(report: Report) -> str:
             f"resamples (seed {intervals.seed})."
         )
     if any(track.comparisons for track in report.tracks):
-        parts.append(f"p: paired approximate randomisation, {report.trials} trials.")
-    parts.append("Reliability is computed in ten bins of p; the last one includes p = 1.")
+        parts.append(
+            f"p: paired approximate randomisation test, {counted(report.trials, 'trial')}."
+        )
+    parts.append("Reliability is computed in ten bins of p; the last bin includes p = 1.")
     return " ".join(parts)
 
 

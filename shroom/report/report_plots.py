@@ -119,7 +119,7 @@ def of_ranks(name: str, metrics: Sequence[str], rows: Sequence[tuple[str, int, A
         f"{line.name}: {line.value:g}" + (f", {line.ci[0]} to {line.ci[1]}" if line.ci else "")
         for line in lines
     ]
-    ties = f", ties broken by {metrics[1]}" if len(metrics) > 1 else ""
+    ties = f"; ties are broken by {metrics[1]}" if len(metrics) > 1 else ""
     words = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
     label = "rank (1 is best)"
     return forest("ranks", name, lines, label, {}, words=words, integers=True)
@@ -144,7 +144,7 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
             why = " because one of the scores is undefined"
             hollow = pair.ci is None or pair.ci[0] <= 0 <= pair.ci[1]
             lines.append(Line(both, pair.difference, pair.ci, hollow=hollow, why=why))
-        about = "Differences; the intervals of filled dots exclude 0. "
+        about = "The interval of a filled dot excludes 0. Differences in "
         label = f"difference in {metric} (filled: interval excludes 0)"
         marks = {"none": 0.0}
         panels.append(forest(metric, name, lines, label, marks, about=about))

@@ -82,7 +82,7 @@ def of_calibration(calibration: Any) -> Panels:
     for result in calibration.results:
         before, after = result.before.curve, result.after.curve
         errors = [number(curve.expected_error) for curve in (before, after)]
-        about = f"Expected calibration error: {errors[0]} as given, {errors[1]} calibrated."
+        about = f"Expected calibration error: {errors[0]} before and {errors[1]} after calibration."
         curves = {"as given": before, "calibrated": after}
         name = f"{result.split} {result.track}".strip()
         star = "".join(footnote([(name, result.in_sample, result.n)]))
@@ -96,7 +96,7 @@ def of_predictions(predictions: Any) -> Panels:
     for name, rows in predictions.rows.items():
         flagged = np.array([row["label"] == "Hallucination" for row in rows])
         p = np.array([row["p(Hallucination)"] for row in rows], float)
-        about = f"{int(flagged.sum())} of {len(rows)} predictions are Hallucination."
+        about = f"Predictions labelled Hallucination: {int(flagged.sum())} of {len(rows)}."
 
         def drawing(axes: Any, p: Any = p, flagged: Any = flagged) -> None:
             edges = np.linspace(0, 1, _BARS + 1).tolist()
@@ -188,7 +188,7 @@ def _annotator_panel(file: Any) -> list[Panel]:
         for one in file.listed
         if one.correlation is not None
     ]
-    who = "Annotators" if file.are_people else "Positions in the list of votes"
+    who = "Each annotator" if file.are_people else "Each place in the list of votes"
     label = "correlation with the other annotators' proportion"
     panel = forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
     return [panel] if lines else []
@@ -218,7 +218,7 @@ def _power_panel(file: Any) -> list[Panel]:
         legend(axes)
 
     about = (
-        f"The detectable difference between two systems: {values}; dots mark the assumed share of "
+        f"Detectable difference between two systems: {values}. Dots mark the assumed share of "
         "items on which the systems differ."
     )
     return [Panel("Detectable differences", file.file, about, draw)]

@@ -33,9 +33,9 @@ def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
     about = (
         f"Reliability of {system.name}: expected calibration error "
         f"{number(by_label.expected_error)} against labels, {number(by_share.expected_error)} "
-        "against the annotators' proportion. Share of hallucinations by bins of p: "
+        "against the annotators' proportion. Share of hallucinations in each bin of p: "
         + "; ".join(
-            f"{low:.1f} to {high:.1f}: {share:.2f} of {n}"
+            f"{low:.1f} to {high:.1f}: {share:.2f} (n = {n})"
             for low, high, share, n in zip(
                 by_label.edges[:-1][filled],
                 by_label.edges[1:][filled],
@@ -71,9 +71,9 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
     named = _named(best, curve)
     floor = system.score.floors["majority label"]["accuracy"] or 0.0
     about = (
-        f"Accuracy of {system.name} if p above a threshold is labelled Hallucination: "
-        f"{number(at_half)} at 0.5; the best, {number(curve.at(best))}, at {named} (chosen on "
-        f"these items); floor, majority label: {number(floor)}."
+        f"Accuracy of {system.name} if every p above a threshold is labelled Hallucination: "
+        f"{number(at_half)} at 0.5. The best threshold, chosen on these items, is {named} with "
+        f"accuracy {number(curve.at(best))}. The floor (majority label) is {number(floor)}."
     )
     places, values = curve.thresholds, curve.accuracies
     if len(places) > _PLACES:
@@ -106,10 +106,9 @@ def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
     counts = report.confusion
     table = np.array([[counts.both, counts.only_gold], [counts.only_system, counts.neither]])
     about = (
-        f"Confusion matrix of {system.name}. Of {counts.both + counts.only_gold} hallucinations by "
-        f"the annotators' majority it flags {counts.both} and misses {counts.only_gold}; of "
-        f"{counts.only_system + counts.neither} others it flags {counts.only_system} and leaves "
-        f"{counts.neither}."
+        f"Confusion matrix of {system.name}. Items with the majority label Hallucination: "
+        f"{counts.both} flagged, {counts.only_gold} missed. Other items: {counts.only_system} "
+        f"flagged, {counts.neither} not flagged."
     )
 
     def draw(axes: Any) -> None:
@@ -141,7 +140,7 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     spread = report.spread
     means = [f"{share:.2f}: {mean:.2f}" for share, mean in zip(spread.shares, spread.mean_p)]
     about = (
-        f"p of {system.name} against the annotators' proportion; the area of a dot shows the "
+        f"p of {system.name} against the annotators' proportion. The area of a dot shows the "
         f"number of items. Mean p by proportion: {'; '.join(means)}."
     )
     row, column = np.nonzero(spread.counts)

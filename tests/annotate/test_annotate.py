@@ -383,7 +383,7 @@ WRONG = {
 def test_the_config_of_the_help_is_valid(tmp_path, counting):
     from shroom.cli.annotate_run import CONFIG
 
-    text = CONFIG.partition("A config (")[2].partition("\n")[2]
+    text = CONFIG.partition("An example of CONFIG:")[2].partition("\n")[2]
     text = text.replace("similarity: {model: BAAI/bge-large-zh-v1.5}", "counting")
     (tmp_path / "annotate.yaml").write_text(text.replace("    - unigram\n", ""))
     (tmp_path / "generations.jsonl").touch()
@@ -412,7 +412,7 @@ def test_interrupted_a_run_says_what_is_kept(shroom, tmp_path, config, monkeypat
     code, _, err = shroom("annotate", "run", path)
     assert code == 130
     partial = tmp_path / "out.jsonl.partial"
-    assert f"1 scores are stored in {partial}; to continue, add --resume" in err
+    assert f"stored 1 score in {partial}; to continue, add --resume" in err
     monkeypatch.setattr(Counting, "score", whole)
     out = shroom("annotate", "run", path, "--resume")[1]
     assert out == "counting: 3 scored, 1 reused\n"

@@ -212,7 +212,7 @@ def test_it_stops_where_nothing_new_comes_and_goes_on(serve, make, out):
     server = serve(lambda body, _: chat(question(min(call_of(body), 2))))
     code, _, stderr = make(server.url, "--patience", 6)
     assert code == 1
-    assert "returned nothing new in 6 consecutive calls, so there are only 3 of 5 queries" in stderr
+    assert "wrote 3 of 5 queries, because 6 consecutive calls returned no new query" in stderr
     assert made(out) == [question(number) for number in range(3)]
     assert len(server.bodies) == 9
     again = make(server.url, "--patience", 6, "--resume")
@@ -264,4 +264,4 @@ def test_a_local_model_is_asked_as_well(shroom, seeds, out, tmp_path):
     folder = tiny_models.causal_model(tmp_path / "model")
     more = ("-n", 1, "--examples", 1, "--patience", 2, "--max-tokens", 4, "-o", out)
     code, _, stderr = shroom("annotate", "generate", "queries", seeds, "--model", folder, *more)
-    assert (code, "returned nothing new in 2 consecutive calls" in stderr) == (1, True)
+    assert (code, "2 consecutive calls returned no new query" in stderr) == (1, True)

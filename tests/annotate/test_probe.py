@@ -317,7 +317,7 @@ def test_a_run_that_was_stopped_goes_on_from_its_states(telling, tmp_path, monke
 
     monkeypatch.setattr(Reader, "states", counted)
     code, out, err = shroom(*args, "--resume")
-    assert (code, err) == (0, f"wrote the probe of layer 2 to {tmp_path / 'probe'}\n")
+    assert (code, err) == (0, f"wrote the probe for layer 2 to {tmp_path / 'probe'}\n")
     assert len(read) == len(set(read)) == 40 - 24
     # Trained again, from the states alone, of some layers, too.
     read.clear()
@@ -484,7 +484,7 @@ def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
     code, out, err = shroom("annotate", "probe", "score", data, "--probe", made, "-o", output)
     assert (code, out) == (1, "")
     assert "item 40: no probe_score: the question is blank" in err
-    assert err.endswith(f"wrote 41 questions to {output}, 40 of them scored\n")
+    assert err.endswith(f"wrote 41 questions to {output}; scored: 40\n")
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     for place, row in enumerate(rows[:-1]):
         scores = {each["probe_score"] for each in row["generation"]}

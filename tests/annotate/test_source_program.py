@@ -181,7 +181,7 @@ def test_its_probe_on_the_command_line(shroom, models, tmp_path):
     args += ("--model", models["model"])
     output = ("--layer", 1, "-o", tmp_path / "out.jsonl")
     code, _, err = shroom(*args, *output)
-    assert (code, err) == (0, f"wrote 1 question to {tmp_path / 'out.jsonl'}, 1 of them scored\n")
+    assert (code, err) == (0, f"wrote 1 question to {tmp_path / 'out.jsonl'}; scored: 1\n")
     scores = [g.probe_score for g in read(tmp_path / "out.jsonl")[0].generation]
     assert len(set(scores)) == 1
     assert 0 < scores[0] < 1

@@ -127,7 +127,7 @@ WHY = "no label, or no text to compare with"
         ("verifiability", None, 0, f"rows: left out 2 datapoints: {WHY}"),
         ("factual_consistency", None, 0, f"rows: left out 1 datapoint: {WHY}"),
         ("dreamcatcher", None, 0, f"rows: left out 1 datapoint: {WHY}"),
-        ("felm", None, 0, "wrote 13 datapoints of 5 records"),
+        ("felm", None, 0, "wrote 13 datapoints from 5 records"),
         ("felm", [felm(0), felm(1, labels=[1])], 0, "1 row could not be used\n"),
         ("dreamcatcher", [GENERATED, RANKED], 1, "none of the 2 records is labelled"),
     ],

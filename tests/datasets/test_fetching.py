@@ -237,7 +237,7 @@ def test_what_is_wrong_with_a_mirror_is_reported_and_the_next_is_tried(start, pu
     code, _, err = call("felm")
     assert code == 0, err
     line = err.strip().split("\n")[-1]
-    assert f"all.jsonl: downloaded from {good.url}/y (failed before: {bad.url}/x " in line
+    assert f"all.jsonl: downloaded from {good.url}/y (after failed downloads: {bad.url}/x " in line
     assert reason in line
     assert "\x1b" not in err
     assert (folder / "all.jsonl").read_bytes() == CONTENT
@@ -507,7 +507,7 @@ def test_on_a_terminal_it_is_asked_whether_to_store(
     monkeypatch.setattr("sys.stderr", shown)
     assert call("felm")[0] == code
     assert "licence: CC BY-NC-SA 4.0" in shown.getvalue()
-    assert "store these files? [Y/n]" in shown.getvalue()
+    assert "Store these files? [Y/n]" in shown.getvalue()
     assert (folder / "all.jsonl").exists() == (code == 0)
     assert ("nothing was stored" in shown.getvalue()) == bool(code)
 

@@ -211,7 +211,7 @@ def test_the_terminal_is_coloured_and_not_steered(colours, style):
         start = text.plain.index("a bad cat") + 2
         (span,) = [span for span in text.spans if span.start == start and span.style]
         assert (span.end, str(span.style)) == (start + 3, style)
-        assert "most of all" in text.plain
+        assert "strongest words" in text.plain
 
 
 # the command
@@ -238,7 +238,7 @@ def test_it_shows_what_the_detector_reads(explained, data, tmp_path, monkeypatch
     monkeypatch.setitem(REGISTRY, "answering", Entry(f"{__name__}:Answering", "for tests"))
     code, out, _ = explained("answering", data, "--id", 33)
     assert code == 0
-    assert "against: what was asked\nagainst: and more\n" in out
+    assert "premise: what was asked\npremise: and more\n" in out
     assert "by the answer" in out
     rows = [{"id": 33, "samples": ["one thing", "another"]}]
     samples = write_json(tmp_path / "samples.json", rows)
@@ -287,9 +287,9 @@ NO_IDS = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"
 @pytest.mark.parametrize(
     ("rows", "arguments", "code", "message"),
     [
-        (ROWS, ("--id", 99), 1, "no datapoint has id 99; specify --id N, one of its 12 ids from"),
+        (ROWS, ("--id", 99), 1, "no datapoint has id 99; specify --id N (12 ids, from"),
         (ROWS, ("--index", 12), 1, "no datapoint has index 12; specify --index N, from 0 to 11"),
-        (ROWS, (), 1, "no datapoint selected; specify --id N, one of its 12 ids from 30 to 41"),
+        (ROWS, (), 1, "no datapoint selected; specify --id N (12 ids, from 30 to 41)"),
         (NO_IDS, ("--id", 3), 1, "the datapoints have no ids; specify --index N, from 0 to 59"),
         ([{**ONE, "id": 5}] * 2, ("--id", 5), 1, "2 datapoints have id 5; use --index"),
         ([ONE], (), 0, ""),  # the only one
@@ -314,6 +314,6 @@ def test_what_is_in_two_files_or_names_no_data(explained, data, tmp_path):
     code, _, err = explained("lexical", tmp_path, "--id", 33)
     told = "id 33 is in test.model-agnostic.json and test.model-aware.json; specify one file"
     assert (code, told in err) == (1, True), err
-    for arguments, told in ((("lexical",), "specify the DATA"), (("lexicle", data), "'lexical'?")):
+    for arguments, told in ((("lexical",), "also specify DATA"), (("lexicle", data), "'lexical'?")):
         code, _, err = explained(*arguments)
         assert (code, told in err) == (2, True), err

@@ -395,7 +395,10 @@ def test_other_languages_are_noted(corrupt, tmp_path):
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
     code, _, err = corrupt(data, "-o", out)
     assert code == 0
-    assert "note: 2 of 8 faithful items seem not to be English; only pairing corrupts them" in err
+    assert (
+        "note: faithful items that seem not to be English: 2 of 8; only the method pairing corrupts"
+        in err
+    )
     assert "note:" not in corrupt(data, "-o", out, "--method", "pairing")[2]
 
 

@@ -135,7 +135,7 @@ def test_several_paths_of_one_data_set_are_one(matrix, tmp_path):
     found, err = matrix("lexical", "--on", VAL, "--on", f"semeval2024={AWARE}")
     (both,) = found["datasets"]
     assert both["n"] == 120
-    assert f"{VAL}: recognised as semeval2024 by its form" in err
+    assert f"{VAL}: recognised as semeval2024 by its format" in err
     found, _ = matrix("lexical", "--on", SAMPLE)
     assert found["datasets"][0]["content"] == both["content"]
 
@@ -145,7 +145,7 @@ def test_a_later_version_replaces_an_earlier_one(matrix, tmp_path, shroom):
         write_json(tmp_path / "data" / f"val.model-aware.{version}.json", gold(12))
     found, err = matrix("lexical", "--on", tmp_path / "data")
     assert found["datasets"][0]["n"] == 12
-    assert "ignored because there is a later version: val.model-aware.v1.json" in err
+    assert "ignored older versions: val.model-aware.v1.json" in err
     archive = shutil.make_archive(str(tmp_path / "data"), "zip", tmp_path / "data")
     code, _, err = shroom("evaluate", "lexical", "--on", archive)
     assert (code, "several versions" in err) == (1, True)
@@ -159,7 +159,7 @@ def test_half_is_not_hallucination_and_what_has_no_premise_is_left_out(matrix, t
     assert (found["n"], found["halves"], found["without_premise"]) == (10, 4, 1)
     assert found["hallucinations"] == sum(row["label"] == "Hallucination" for row in gold(6))
     out = " ".join(shroom("evaluate", "lexical", "--on", data)[1].split())
-    assert "1 without a premise are left out" in out
+    assert "left out: 1 item without a premise" in out
 
 
 def test_the_floor_is_the_more_frequent_label():
@@ -196,7 +196,7 @@ def test_what_was_seen_in_training_is_marked_everywhere(shroom, tmp_path, runs):
         assert code == 0
         assert "* in-sample: the detector was fitted on 30 of these" in " ".join(out.split())
         assert "lexical=model.json*" in out
-        assert "lexical=model.json not ranked: in-sample" in " ".join(out.split())
+        assert "not ranked, because in-sample: lexical=model.json" in " ".join(out.split())
         assert "lexical*" not in out
         assert "<bdi>lexical=model.json*</bdi>" in page.read_text()
         assert "in-sample" in page.read_text()
@@ -277,7 +277,7 @@ def test_items_that_are_also_scored_are_left_out_of_the_tuning(shroom, tmp_path,
     given = ("evaluate", "lexical", "--on", data, "--runs", runs, *FEW, "--tune-on")
     code, out, _ = shroom(*given, more)
     assert code == 0
-    assert "tuning: 20 items were left out because they are also scored" in out
+    assert "tuning: left out 20 items, because scored items are not used for tuning" in out
     shuffled = write_json(tmp_path / "shuffled.json", gold(20)[::-1])
     code, _, err = shroom(*given, shuffled)
     assert code == 1
@@ -289,7 +289,7 @@ def test_tuning_on_what_a_detector_has_learnt_is_said(tmp_path, shroom, runs):
     model = tmp_path / "model.json"
     shroom("fit", "lexical", learnt, "-o", model, "--folds", "0")
     given = ("evaluate", f"lexical={model}", "--on", VAL, "--tune-on", learnt, "--runs", runs)
-    assert "on which the detector was fitted" in " ".join(shroom(*given, *FEW)[1].split())
+    assert "with items that the detector was fitted on" in " ".join(shroom(*given, *FEW)[1].split())
 
 
 def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
@@ -384,7 +384,7 @@ def test_fresh_makes_all_anew(shroom, constant, runs, monkeypatch):
     monkeypatch.setattr(Constant, "p", lambda _self, points, _run: np.full(len(points), 0.9))
     _, out, err = shroom(*given)
     assert out == before
-    assert "1 stored result used from" in err
+    assert "used 1 stored result from" in err
     _, out, err = shroom(*given, "--fresh")
     assert out != before
     assert "stored result" not in err
@@ -399,7 +399,7 @@ def test_a_damaged_result_is_computed_again(shroom, constant, runs, felm):
     database.close()
     code, out, err = shroom(*given)
     assert (code, out) == (0, before)
-    assert "1 stored result used from" in err
+    assert "used 1 stored result from" in err
 
 
 @pytest.mark.parametrize("p", [[0.5], [float("nan")] * 60, [2.0] * 60])
@@ -438,7 +438,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["lexical", "--on", "felm=VAL"], "is in the form of semeval2024, not of felm"),
         (["lexical", "--on", "VAL", "--on", "VAL"], "has the same content as"),
         (["lexical", "--on", "VAL", "--on", "FOLDER"], "has the same content as"),
-        (["lexical", "--on", "ODD"], "in no known form; specify the data set: NAME="),
+        (["lexical", "--on", "ODD"], "in an unknown format; specify the data set: NAME="),
         (["lexical", "--on", "UNLABELLED"], "no item of semeval2024 has a label"),
         (["lexical", "--on", "FOLDER", "--runs", "FOLDER"], "is inside the data"),
         (["lexical", "--on", "FOLDER", "-o", "FOLDER/out.json"], "is inside the data"),
@@ -547,7 +547,7 @@ def test_the_verdict_claims_no_more_than_the_intervals_show(noise, resamples, ve
         for name, sigma in noise.items()
     }
     found = evaluate(detectors, scored, intervals=Intervals(resamples))
-    assert found.verdict.startswith("On mine ")
+    assert found.verdict.startswith("On mine, ")
     assert verdict in found.verdict
     assert found.render("text").startswith(found.verdict.split(" (")[0])
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()

@@ -178,8 +178,8 @@ def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
     quality = checked(tmp_path / "hi_test_label.json", rows, ASPECTS)
     finding = next(f for f in quality.files[0].findings if f.code == "id-doubled")
     assert finding.about == (
-        "79 ids used more than once, in 79 further rows; 79 of them with different texts; "
-        "31 of them with different answers"
+        "79 ids used more than once, in 79 further rows; ids with different texts: 79; "
+        "ids with different annotations: 31"
     )
     assert finding.places[0] == "item 161 (id q-0)"
 
@@ -190,7 +190,9 @@ def test_texts_that_a_reader_cannot_tell_apart_are_the_same(tmp_path):
     rows[9]["hyp"] = f"  {rows[4]['hyp'].upper()}\ufeff "
     findings = checked(tmp_path / "gold.json", rows).files[0].findings
     (about,) = (it.about for it in findings if it.code == "item-doubled")
-    assert about.startswith("1 item with the texts of an earlier item; 1 of 1 texts")
+    assert about.startswith(
+        "1 item with the same texts as an earlier item; texts with different annotations: 1 of 1"
+    )
 
 
 def words(generator, n=400):

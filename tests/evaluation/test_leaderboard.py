@@ -297,7 +297,7 @@ def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
 def test_refusals(places, tmp_path, shroom):
     folder, truth = places
     (tmp_path / "empty").mkdir()
-    single = "a single submission; put it into a folder with the others"
+    single = "a single submission; put all submissions into one folder"
     for args, expected, said in (
         ((tmp_path / "empty", truth), 1, "contains no submission"),
         ((truth, truth), 1, "also specified as the gold"),
@@ -358,7 +358,7 @@ def test_outputs_are_ranked_by_their_scores(outputs, shroom):
     assert (from_scores["split"], from_scores["signature"]) == ("val", "")
     for form in ("text", "markdown"):
         out = shroom("leaderboard", outputs[1], SAMPLE, "--format", form)[1]
-        assert "Without predictions there are no intervals" in out
+        assert "Without predictions, there are no intervals" in out
         assert "None" not in out
     by_rho = systems_of(ranked(shroom, outputs[1], SAMPLE / AWARE, "--metric", "rho"))
     assert {row["track"] for row in by_rho} == {"model-aware"}
@@ -408,7 +408,7 @@ def test_outputs_of_an_edition_that_ranks_by_the_mean(tmp_path):
     board = leaderboard(folder, truth, edition=edition)
     found = [(row.track, row.system, row.scores["accuracy"]) for row in board.rows if row.rank == 1]
     assert found == [("en", "b", 0.75), ("es", "a", 0.75), ("mean of 2 tracks", "b", 0.6875)]
-    with pytest.raises(ShroomError, match="the output of one submission"):
+    with pytest.raises(ShroomError, match="the scoring output of one submission"):
         leaderboard(folder / "a", truth, edition=edition)
 
 
@@ -485,7 +485,7 @@ def test_outputs_are_ranked_by_the_columns_of_an_edition(tmp_path):
     found = [(row.system, row.rank) for row in board.rows]
     assert found == [("b", 1), ("c", 2), ("a", 3), ("none", 4)]
     assert board.rows[0].scores == scores["b"]
-    assert "Ranked by loss, ties broken by order" in board.render("text")
+    assert "Ranked by loss; ties are broken by order" in board.render("text")
     with pytest.raises(ShroomError, match="do not contain rho for every track"):
         leaderboard(*places, edition=edition, metric="rho")
 
@@ -502,7 +502,12 @@ def both_splits(tmp_path):
 
 def test_splits_are_not_ranked_together(both_splits, shroom):
     code, out, err = shroom("leaderboard", *both_splits)
-    assert (code, out, "gold for test and val" in err, "--split" in err) == (1, "", True, True)
+    assert (code, out, "gold for the splits test and val" in err, "--split" in err) == (
+        1,
+        "",
+        True,
+        True,
+    )
     found = ranked(shroom, *both_splits, "--split", "val")
     assert (found["split"], len(systems_of(found))) == ("val", 3)
     found = ranked(shroom, *both_splits, "--split", "test")

@@ -190,7 +190,7 @@ def test_without_ids_items_are_matched_by_order(tmp_path):
     assert abs(track.systems[0].scores["accuracy"].difference) == pytest.approx(1 / 30)
     with pytest.raises(InvalidInput, match=r"expected 29 items.*\[count\]"):
         rescore(tmp_path / "old", tmp_path / "short", [own], intervals=NO_CI)
-    with pytest.raises(ShroomError, match=r"hyp differs from .*, as in 30 of 30 items"):
+    with pytest.raises(ShroomError, match=r"hyp differs from .*in 30 of 30 items"):
         rescore(tmp_path / "old", tmp_path / "moved", [own], intervals=NO_CI)
 
 

@@ -97,7 +97,7 @@ def hyps(rows):
         (["lexical", "{data}"], 0, "wrote 12"),
         (["{recipe}", "{data}"], 0, "wrote 12"),
         (["lexicle", "{data}"], 2, "did you mean 'lexical'? the detectors are cross-encoder, "),
-        (["lexical"], 2, "lexical is a detector; specify the DATA to predict as well"),
+        (["lexical"], 2, "lexical is a detector; also specify DATA"),
         (["{data}", "lexical"], 2, "'lexical' does not exist"),
         (["lexical", "{data}", "{data}"], 2, "got 3 arguments"),
         ([], 2, "Missing argument"),
@@ -371,7 +371,7 @@ def test_an_interrupted_run_keeps_its_results_and_goes_on(slow, data, out, shroo
     slow.asked.clear()
     code, text, err = interrupted(slow, shroom, data, out / "p.json")
     assert (code, text) == (130, "")
-    assert f"8 results are stored in {out / 'p.json'}.partial; to continue, add --resume\n" in err
+    assert f"stored 8 results in {out / 'p.json'}.partial; to continue, add --resume\n" in err
     assert listing(out) == ["p.json.partial", "whole.json"]
     code, _, err = shroom(*args, out / "p.json", "--resume", "--threshold", 0)
     assert (code, slow.asked) == (0, hyps(gold(12))[8:])
@@ -417,7 +417,7 @@ def test_a_failed_run_leaves_what_was_there(error, code, form, slow, tmp_path, o
     target = out / "sub" if form.startswith("sub") else out / form
     found, text, err = interrupted(slow, shroom, data, target, after=8, error=error)
     assert (found, text) == (code, "")
-    assert "8 results are stored in" in err
+    assert "stored 8 results in" in err
     assert "to continue, add --resume" in err
     assert (out / form).read_text() == "precious"
     assert [name for name in listing(out) if not name.endswith(".partial")] == before
@@ -617,7 +617,7 @@ def test_detectors(absent, monkeypatch, shroom):
         lambda name, *more: None if name in absent else real(name, *more),
     )
     code, text, err = shroom("list", "detectors")
-    key = "note: absent: packages are missing; shroom list detectors NAME shows how to get them\n"
+    key = "note: absent: packages are missing; 'shroom list detectors NAME' tells how to install\n"
     assert (code, err) == (0, key if absent else "")
     code, listed, err = shroom("list", "detectors", "--format", "json")
     assert (code, err) == (0, "")

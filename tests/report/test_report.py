@@ -93,7 +93,7 @@ def test_only_the_hardest_items_are_in_the_page(tmp_path):
     rows, said = rows_of([i % 6 / 5 for i in range(n)]), said_of(p)
     submission, held = files(tmp_path, rows, said)
     found, outline = made([submission], held, intervals=Intervals(5))
-    assert "The 20 hardest of 10200 items" in outline.text
+    assert "Hardest items shown: 20 of 10200" in outline.text
     assert outline.page.count("<details><summary>") == 20
     assert len(outline.page) < 200_000
     distances = [abs(row["p(Hallucination)"] - each) for row, each in zip(rows, p)]

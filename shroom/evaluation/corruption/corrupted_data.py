@@ -64,8 +64,8 @@ class CorruptedData(Result):
 
     def tables(self) -> list[Table]:
         rows = [*self.by_method.items(), None, ("all", self.inconsistent)]
-        settings = f"seed {self.seed}, {self.faithful} of {self.items} items faithful"
-        return [Table(heads=("method", "made"), rows=rows), Table(notes=[settings])]
+        settings = f"seed {self.seed}; faithful items: {self.faithful} of {self.items}"
+        return [Table(heads=("method", "corrupted"), rows=rows), Table(notes=[settings])]
 
     @property
     def text(self) -> str:
@@ -115,11 +115,11 @@ def corrupted_data(
     if not faithful:
         unlabelled = sum(point.p is None and point.label is None for point, _, _ in every)
         way_out = (
-            f"{unlabelled} have no label; to use them as faithful items, add --assume-faithful"
+            f"to use the unlabelled items ({unlabelled}) as faithful items, add --assume-faithful"
             if unlabelled and not assume_faithful
             else "choose data with hypotheses that their premises support, or raise --max-p"
         )
-        raise ShroomError(f"none of the {len(every)} items is known to be faithful: {way_out}")
+        raise ShroomError(f"none of the {len(every)} items is known to be faithful; {way_out}")
     points, knowledge, origins = map(list, zip(*faithful))
     corrupted = corruptions(points, methods, seed, knowledge=knowledge)
     if not corrupted:

@@ -54,7 +54,7 @@ def _turns_the_meaning(item: Item, edit: Edit) -> bool:
 
 
 def is_beside_the_premise(item: Item, start: int) -> bool:
-    """Return whether a place is in a quoted title, or in a statement of speakers on themselves."""
+    """Return whether a place is in a quoted title, or in a speaker's statement about themselves."""
     before, first_person = item.hyp[:start], words("first_person")
     sentence, _ = _sentence(item, start)
     speaks = not first_person.isdisjoint(word.low for word in sentence)

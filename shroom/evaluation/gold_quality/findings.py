@@ -48,7 +48,7 @@ CHECKS: dict[str, Check] = {
     "vote-value": Check(
         WARNING, "write a label, or null for a missing vote; other votes are ignored"
     ),
-    "span-value": Check(ERROR, "write whole characters: 0 <= start < end"),
+    "span-value": Check(ERROR, "write whole numbers with 0 <= start < end"),
     "span-outside": Check(ERROR, "end spans within the text; check how characters are counted"),
     "span-text": Check(WARNING, "count characters, not UTF-16 units or bytes"),
     "hard-soft": Check(ERROR, "mark in hard_labels the characters with a probability above 1/2"),
@@ -62,7 +62,7 @@ CHECKS: dict[str, Check] = {
     "shared-answer": Check(WARNING, "find out which of the two files is right"),
     "shared-id": Check(WARNING, "use the same id for an item in all files, and for no other item"),
     "unit-missing": Check(
-        WARNING, "put the data file next to the gold, or add the key to its rows"
+        WARNING, "put the data file next to the gold, or add the key to the rows of the gold"
     ),
     "annotator-constant": Check(WARNING, "check this annotator's work"),
     "annotator-random": Check(WARNING, "check this annotator's work"),

@@ -34,7 +34,7 @@ def _of_reader(file: GoldFile) -> Iterator[Finding]:
         own = [problem for problem in file.problems if problem.code == code]
         kinds = dict.fromkeys(problem.expected for problem in own)
         places = tuple(f"item {problem.index}" for problem in own[:PLACES])
-        about = f"{counted(len(own), 'row')}, reported by the reader: expected {'; '.join(kinds)}"
+        about = f"{counted(len(own), 'row')} with reading problems: expected {'; '.join(kinds)}"
         yield Finding(code, len(own), about, places)
 
 
@@ -76,12 +76,14 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
     if groups:
         again = sum(len(group) - 1 for group in groups)
-        about = f"{counted(len(groups), 'id')} used more than once, in {again} further rows"
+        about = (
+            f"{counted(len(groups), 'id')} used more than once, in {counted(again, 'further row')}"
+        )
         if file.has_texts:
             other = sum(len({texts.rows[place] for place in group}) > 1 for group in groups)
-            about += f"; {other} of them with different texts"
+            about += f"; ids with different texts: {other}"
         if file.is_annotated:
-            about += f"; {_differing(file, groups)} of them with different answers"
+            about += f"; ids with different annotations: {_differing(file, groups)}"
         yield Finding("id-doubled", len(groups), about, at(file, [group[1] for group in groups]))
 
 
@@ -95,7 +97,7 @@ def contradictions(
             for own, there in shared.exact
             if _answer(file.rows[own], file) != _answer(other.rows[there], other)
         ]
-        about = f"{{}} whose answer differs from the same item in {other.name}"
+        about = f"{{}} whose annotation differs in {other.name}"
         yield from of_rows(file, "shared-answer", odd, about)
     if is_one_split:
         odd = [own for own, there in shared.exact if file.ids[own] != other.ids[there]]
@@ -127,9 +129,11 @@ def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     groups = _groups([row if any(row) else None for row in texts.rows])
     if groups:
         again = sum(len(group) - 1 for group in groups)
-        about = f"{counted(again, 'item')} with the texts of an earlier item"
+        about = f"{counted(again, 'item')} with the same texts as an earlier item"
         if file.is_annotated:
-            about += f"; {_differing(file, groups)} of {len(groups)} texts with different answers"
+            about += (
+                f"; texts with different annotations: {_differing(file, groups)} of {len(groups)}"
+            )
         yield Finding("item-doubled", again, about, at(file, [group[1] for group in groups]))
 
 
@@ -138,7 +142,7 @@ def _annotation(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     tasks = tuple(file.edition.tasks)
     other = [place for place, row in enumerate(file.rows) if row.get("task", "") not in tasks]
     yield from of_rows(
-        file, "task-value", other if tasks else [], "{} whose task is not one of the edition's"
+        file, "task-value", other if tasks else [], "{} whose task is not in the edition"
     )
     words = {None, "", "both", *(side.value for side in Reference)}
     if file.kind == "binary":
@@ -176,9 +180,12 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     votes = item_votes(file)
     if votes is not None:
         table = Rows(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
-        what = {"label-votes": "label is not that of the majority", "p-votes": "p is not the share"}
+        what = {
+            "label-votes": "label differs from the majority vote",
+            "p-votes": "p differs from the share of votes for Hallucination",
+        }
         for code, odd in against_votes(table).items():
-            yield from of_rows(file, code, odd, f"{{}} whose {what[code]} of the votes")
+            yield from of_rows(file, code, odd, f"{{}} whose {what[code]}")
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], label_key, so)
     yield from _one_class(p[~np.isnan(p)], p_key, "rho is undefined")

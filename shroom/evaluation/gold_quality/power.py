@@ -1,4 +1,4 @@
-"""The smallest difference that a gold can show; the formulas are in shroom.metrics.power."""
+"""The smallest difference that a test on a gold detects; see shroom.metrics.power."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AS_ASSUMED = f"they differ on {power.DIFFER:.0%} of the items"
 
 @dataclass(frozen=True)
 class Detectable:
-    """The smallest difference in one metric that a test at 5% finds in 4 of 5 cases."""
+    """The smallest difference in one metric that a test at 5% detects in 4 of 5 cases."""
 
     metric: str
     n: int
@@ -49,7 +49,7 @@ class Detectable:
 
 
 def detectable(file: GoldFile) -> list[Detectable]:
-    """Return the smallest difference that a file can show in each metric."""
+    """Return the smallest difference that a test on a file detects in each metric."""
     return list(_BY_KIND[file.kind](file))
 
 

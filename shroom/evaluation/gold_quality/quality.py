@@ -1,4 +1,4 @@
-"""The check of a gold: errors, warnings, and the smallest difference it can detect."""
+"""The check of a gold: errors, warnings, and the smallest detectable difference."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def gold_quality(
     against: Sequence[Source] = (),
     intervals: Intervals | None = None,
 ) -> GoldQuality:
-    """Return the errors of a gold, and the smallest difference between systems it can show.
+    """Return the errors of a gold, and the smallest detectable difference between systems.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def gold_quality(
         A file, a folder, a zip or a pipe. Several files are compared with each other. If labels
         are in separate files, the texts are taken from the data next to them.
     edition : Edition, str or path, optional
-        The shared task; by default the ``edition.toml`` next to the gold, or the edition or data
-        set that each file's rows fit.
+        The shared task; by default the ``edition.toml`` next to the gold, otherwise the edition or
+        data set recognised by the rows of each file.
     against : sequence of path
         Other splits that are searched for the items of the gold.
     intervals : Intervals, optional
@@ -182,7 +182,7 @@ def _of_annotators(annotators: Sequence[LeftOut]) -> list[Finding]:
     results = []
     for code, names, about in (
         ("annotator-constant", constant, "who nearly always gave the same vote, unlike the others"),
-        ("annotator-random", random, "whose votes cannot be distinguished from random ones"),
+        ("annotator-random", random, "whose votes cannot be distinguished from random votes"),
     ):
         if names:
             sentence = f"{counted(len(names), 'annotator')} {about}"

@@ -50,7 +50,7 @@ class FileQuality(Plain):
     detectable: list[Detectable]
 
     def __repr__(self) -> str:
-        found = "; ".join(f"{it.code} {it.count}" for it in self.findings) or "nothing is wrong"
+        found = "; ".join(f"{it.code} {it.count}" for it in self.findings) or "no problem found"
         return f"FileQuality({self.file}, {counted(self.n, 'item')}: {found})"
 
     @property
@@ -95,18 +95,18 @@ class FileQuality(Plain):
         if self.units is not None and self.units < self.n:
             parts[-1] += f" of {counted(self.units, 'unit')}"
         if self.left_out:
-            parts.append(f"{self.left_out} more without judgements")
+            parts.append(f"{counted(self.left_out, 'item')} without judgements left out")
         if self.texts_of:
-            parts.append(f"texts of {self.texts_of}")
+            parts.append(f"texts from {self.texts_of}")
         title = f"{self.file}: {', '.join(parts)}"
         lines = [line for finding in self.findings for line in finding.lines]
-        found = Table(title, notes=lines or ["  nothing is wrong"])
+        found = Table(title, notes=lines or ["  no problem found"])
         if with_fixes and self.findings:
             heads = ("finding", "places", "severity", "what to do")
             found = Table(title, heads, [finding.row for finding in self.findings], left=4)
         tables = [found, *([self._annotators(ci)] if self.annotators else [])]
         if self.detectable:
-            heads = ("detectable difference", "of scores", "without noise", "systems differ")
+            heads = ("detectable difference", "on this gold", "without noise", "systems differ on")
             undefined = [
                 f"{one.metric}: {one.undefined}" for one in self.detectable if one.undefined
             ]
@@ -131,7 +131,7 @@ class FileQuality(Plain):
         return Table(
             heads=(head, "items", "yes", "others", "agreement", "correlation"),
             rows=rows,
-            notes=[f"{counted(rest, 'annotator')} with fewer texts are not shown"] if rest else [],
+            notes=[f"not shown: {counted(rest, 'annotator')} with fewer texts"] if rest else [],
             ci=ci,
             indent=2,
         )
@@ -159,7 +159,7 @@ class GoldQuality(Result):
 
     @property
     def verdict(self) -> str:
-        """Whether the gold can be used, its errors, and the smallest difference it can detect."""
+        """Whether the gold can be used, its errors, and the smallest detectable difference."""
         counts = ", ".join(
             counted(count, thing) if count else f"no {thing}s"
             for count, thing in ((self.errors, "error"), (self.warnings, "warning"))
@@ -178,27 +178,24 @@ class GoldQuality(Result):
         return any(file.units and file.units < file.n for file in self.files)
 
     def _smallest(self) -> str:
-        """Return the smallest difference that a test on the gold is likely to find."""
+        """Return the smallest difference that a test on the gold is likely to detect."""
         found: dict[str, list[float]] = {}
         for one in (one for file in self.files for one in file.detectable):
             if one.difference is not None:
                 found.setdefault(one.metric, []).append(one.difference)
         if not found:
-            return (
-                "It is unknown how large a difference between systems a test can find on this gold."
-            )
+            return "The smallest difference that a test on this gold detects is unknown."
         if all(min(values) >= 1 for values in found.values()):
-            return "This gold has too few items for a test to find a difference between systems."
+            return "This gold has too few items for a test to detect a difference between systems."
         least = [
             f"{' to '.join(dict.fromkeys(map(figure, (min(values), max(values)))))} in {name}"
             for name, values in found.items()
             if min(values) < 1
         ]
         of = ", depending on the file" if any(" to " in it for it in least) else ""
-        shown = in_words(least, len(least))
-        size = "at least " * self._has_units + shown
-        found_by = f"a test on this gold finds a difference of {size} between systems{of}"
-        return f"In 4 of 5 cases, {found_by}."
+        size = "at least " * self._has_units + in_words(least, len(least))
+        what = "The smallest difference between systems that a test on this gold detects in 4 of 5"
+        return f"{what} cases is {size}{of}."
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
@@ -221,31 +218,30 @@ class GoldQuality(Result):
         """Yield how to read the figures, and what they assume."""
         is_compared = any(file.shared for file in self.files)
         with_annotators = [file for file in self.files if file.annotators]
-        yield (
-            "ids: ids that occur more than once; texts: items with the same texts as an earlier "
-            "item; empty: items without an output, or with nothing to compare it with"
-        )
+        yield "ids: ids that occur more than once"
+        yield "texts: items with the same texts as an earlier item"
+        yield "empty: items without an output, or without a text to compare the output with"
         if is_compared:
-            yield (
-                "shared: items with the same output and reference as an item in another split; "
-                "near: items with nearly the same output and reference; input: items with only the "
-                "same input; if there are several other splits, the largest number is shown"
-            )
+            same = "output and reference as an item in another split"
+            yield f"shared: items with the same {same}"
+            yield f"near: items with nearly the same {same}"
+            yield "input: items with only the same input as an item in another split"
+        if any(len(file.shared) > 1 for file in self.files):
+            yield "shared, near, input: with several other splits, the largest count is shown"
         if is_compared and not self.near:
             missing = "near duplicates were not searched for, because datasketch is missing"
             yield f"{missing}: {install_hint('data')}"
         if with_annotators:
-            yield (
-                "annotators: the share of votes that agree with the majority of the others, and "
-                "the correlation with the others' share of yes, which is 0 for random votes"
-            )
+            others = "of the other annotators"
+            yield f"agreement: the share of votes that agree with the majority {others}"
+            yield f"correlation: of votes with the yes share {others}; it is 0 for random votes"
         if not all(file.are_people for file in with_annotators):
-            yield "votes without names: one place in the list of votes may be several people"
+            yield "votes have no names, so a place in the list may belong to several people"
         assumptions = dict.fromkeys(it.assumption for file in self.files for it in file.detectable)
         if assumptions:
             yield (
                 "detectable: the smallest difference between two systems that a two-sided paired "
-                "test at 5% finds in 4 of 5 cases, if " + "; or if ".join(assumptions)
+                "test at 5% detects in 4 of 5 cases, if " + "; or if ".join(assumptions)
             )
             yield (
                 "without noise: the same difference measured against the labels of an unlimited "
@@ -257,7 +253,7 @@ class GoldQuality(Result):
                 "differences are larger than shown"
             )
         if with_annotators and self.intervals.resamples:
-            yield how_made(self.intervals, f"{self.intervals.resamples} resamples")
+            yield how_made(self.intervals, counted(self.intervals.resamples, "resample"))
             yield from doubts(
                 (f"{one.name}, correlation", one.correlation_ci)
                 for file in self.files

@@ -90,7 +90,7 @@ def read_gold(
         raise InvalidInput(problems)
     if not files:
         raise ShroomError(
-            f"{printable(str(source))}: no file has the form of an edition or a data set; "
+            f"{printable(str(source))}: no file has the format of an edition or a data set; "
             "specify the edition with --edition"
         )
     return with_texts(files)
@@ -175,7 +175,7 @@ def _of_data_set(
 
 
 def with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
-    """Return the files, with texts added to labels from the data file with the most common ids."""
+    """Return the files; labels get the texts of the data file with the most common ids."""
     lenders = [file for file in files if file.has_texts and not file.is_annotated]
     merged, used = [], set()
     for file in files:

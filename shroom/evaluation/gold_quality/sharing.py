@@ -1,6 +1,7 @@
 """Items in two splits: with the same texts, nearly the same texts, or the same input.
 
-Candidates by MinHash, compared by Jaccard; of pairs at the threshold, 2 in 1000 are missed.
+Candidates are found by MinHash and compared by Jaccard similarity. Of the pairs at the threshold,
+2 in 1000 are missed.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
     keys = ("soft_labels", "hard_labels") if file.kind == "spans" else ("labels",)
     labels = file.edition.annotation.labels
     wrong = {
-        "span-value": "without start and end as whole numbers",
+        "span-value": "whose start or end is not a whole number",
         "p-value": "whose probability is not a number in [0, 1]",
         "span-outside": "that end outside the text",
         "label-value": f"whose label is not one of {', '.join(labels)}",
@@ -59,7 +59,7 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
     for code, what in wrong.items():
         yield from of_rows(file, code, bad[code], f"{{}} with spans {what}")
     if len(marked) > 1 and not any(marked):
-        about = "no item has a span, so marking nothing gives the perfect score"
+        about = "no item has a span, so a system without any span gets a perfect score"
         yield Finding("one-class", len(marked), about)
     if file.kind == "spans":
         yield from _hard_and_soft(file)
@@ -107,7 +107,7 @@ def _span_votes(file: GoldFile) -> Iterator[Finding]:
             if has_spans != (share > 0):
                 odd.append(place)
     what = (
-        "shares of the annotators who marked a character" if file.kind == "spans" else "annotations"
+        "share of annotators who marked each character" if file.kind == "spans" else "annotations"
     )
     yield from of_rows(file, "span-votes", odd, f"{{}} with spans that contradict the {what}")
     yield from of_rows(

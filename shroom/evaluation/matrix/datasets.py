@@ -67,13 +67,14 @@ class Subject(Plain):
     @property
     def size(self) -> str:
         """How many items there are, of how many units, and how many are hallucinations."""
-        units = f" in {self.units} units" if self.units < self.n else ""
-        text = f"{counted(self.n, 'item')}{units}, {self.hallucinations} hallucinations "
+        units = f" in {counted(self.units, 'unit')}" if self.units < self.n else ""
+        text = f"{counted(self.n, 'item')}{units}, "
+        text += f"{counted(self.hallucinations, 'hallucination')} "
         text += f"({100 * self.hallucinations / self.n:.1f}%)"
         if self.halves:
             text += f"; {self.halves} with p = 0.5, which counts as Not Hallucination"
         if self.without_premise:
-            text += f"; {self.without_premise} without a premise are left out"
+            text += f"; left out: {counted(self.without_premise, 'item')} without a premise"
         return text
 
     @property
@@ -162,7 +163,7 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str],
             if digest in digests:
                 raise ShroomError(
                     f"{document.file} has the same content as {digests[digest]}, so its items "
-                    "would count twice; remove one of them"
+                    "would count twice; remove one of the files"
                 )
             digests[digest] = document.file
         if len(latest) == len(documents):
@@ -170,7 +171,7 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str],
             continue
         paths += [document.file for document in latest]
         older = ", ".join(document.base for document in documents if document not in latest)
-        notes.append(f"{spec.path}: ignored because there is a later version: {older}")
+        notes.append(f"{spec.path}: ignored older versions: {older}")
     return paths, digests, notes
 
 

@@ -42,16 +42,18 @@ class Lead:
     def sentence(self, how: Intervals) -> str:
         """Return the answer for the data set, which claims no more than the intervals show."""
         value, ci, gap = self.auroc.value, self.auroc.ci, self.difference
-        seen = f"{in_words(self.in_sample)} not ranked: in-sample" if self.in_sample else ""
+        seen = (
+            f"not ranked, because in-sample: {in_words(self.in_sample)}" if self.in_sample else ""
+        )
         if value is None:
-            return f"On {self.dataset} no AUROC can be compared{f' ({seen})' if seen else ''}."
+            return f"On {self.dataset}, no AUROC can be compared{f' ({seen})' if seen else ''}."
         figures = "; ".join(filter(None, (f"AUROC {_shown(self.auroc, how)}", seen)))
         second = f"{self.second} (difference {_shown(gap, how)})"
         if ci is None:
             who = (
                 f"{self.best} is first ({figures})" if self.second else f"{self.best} has {figures}"
             )
-            answer = f"{who}; without an interval nothing can be concluded"
+            answer = f"{who}; without an interval, nothing can be concluded"
         elif ci[0] <= _CHANCE:
             who = f"{self.best} is first, but" if self.second else f"{self.best} is"
             answer = f"{who} not shown to be better than chance ({figures})"
@@ -61,7 +63,7 @@ class Lead:
             answer = f"{self.best} is best ({figures}), better than {second}"
         else:
             answer = f"{self.best} is first ({figures}), but not shown to be better than {second}"
-        return f"On {self.dataset} {answer}."
+        return f"On {self.dataset}, {answer}."
 
 
 def lead(dataset: str, entries: Sequence[Entry], settings: Intervals) -> Lead:

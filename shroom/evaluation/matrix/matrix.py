@@ -46,17 +46,17 @@ def evaluate(
     Parameters
     ----------
     detectors : sequence, or mapping by name
-        Each the name of a detector, ``NAME=MODEL``, the path of a recipe, or a detector.
-    datasets : data, or sequence or mapping by name of them
-        Each a path, the name of a data set, ``NAME[:VIEW]=PATH``, rows or a data frame.
+        Each is the name of a detector, ``NAME=MODEL``, the path of a recipe, or a detector.
+    datasets : data, sequence of data, or mapping by name
+        Each is a path, the name of a data set, ``NAME[:VIEW]=PATH``, rows or a data frame.
     store : Store, optional
         Stores p for later calls; by default p is not stored.
     split : Split, optional
         Items to tune thresholds on; by default each detector uses its own threshold.
     intervals : Intervals
-        Settings of the intervals; units are drawn, not items.
+        Settings of the intervals; units are resampled, not items.
     watch : callable
-        Returns a context with the run of a label, such as "lexical on felm".
+        Returns a context manager that yields the run for a label, such as "lexical on felm".
 
     Raises
     ------

@@ -49,11 +49,11 @@ def named(text: str) -> Named:
     if Path(text).exists():
         name = guess(text)
         if name is None:
-            what = "a pipe" if is_pipe(text) else "in no known form"
+            what = "a pipe" if is_pipe(text) else "in an unknown format"
             raise ShroomError(
-                f"{text} is {what}; specify the data set: NAME={text}, with one of {names}"
+                f"{text} is {what}; specify the data set: NAME={text}, where NAME is one of {names}"
             )
-        return _viewed(name, None, text, f"{text}: recognised as {name} by its form")
+        return _viewed(name, None, text, f"{text}: recognised as {name} by its format")
     name, _, view = text.partition(":")
     if name not in DATA_SETS:
         what = f"is neither a file nor a data set;{nearest(name.lower(), DATA_SETS)}"

@@ -94,8 +94,8 @@ class Store:
             unseen = int(contender.detector.out_of_fold_items(datapoints, own_run).sum())
             if unseen:
                 own_run.note(
-                    f"it was fitted on {unseen} of these {len(datapoints)} items; it returns "
-                    "cross-validated p for them"
+                    f"the detector was fitted on {unseen} of these {len(datapoints)} items; p for "
+                    "these items is cross-validated"
                 )
             p = contender.detector.p(datapoints, own_run)
             seconds = None if resumed else time.perf_counter() - began

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from shroom.core.printing import counted
 from shroom.evaluation.matrix.datasets import Subject
 from shroom.evaluation.matrix.leads import Lead
 from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
@@ -190,13 +191,15 @@ class Matrix(Result):
         how = self.intervals
         if how.resamples and any(lead.second for lead in self.leads):
             yield (
-                "first lines: AUROC differences are paired (computed on the same resamples); their "
+                "first lines: both AUROCs of a difference are computed on the same resamples; the "
                 "intervals are not corrected for the number of detectors and data sets"
             )
         if how.resamples:
             units = drawn(how, "all units (responses, dialogues, questions)")
             made = how_made(how, units).replace(": ", f": {100 * how.confidence:.12g}%, ", 1)
-            normal = f"; with more than {MAX_ITEMS} units, normal (infinitesimal jackknife)"
+            normal = (
+                f"; with more than {MAX_ITEMS} units, normal intervals (infinitesimal jackknife)"
+            )
             yield made + normal * any(subject.units > MAX_ITEMS for subject in self.subjects)
             yield from doubts(
                 (f"{row.detector} on {it.dataset}, {HEADS[name]}", ci)
@@ -205,10 +208,11 @@ class Matrix(Result):
             )
         for row in self.rows:
             given = f" ({row.given})" if row.given != row.detector else ""
-            limit = f"{row.threshold.value:.4g}: {row.threshold.source}"
+            limit = f"{row.threshold.value:.4g} ({row.threshold.source})"
             yield f"threshold of {row.detector}{given}: {limit}"
         if self.split is not None and self.split.left_out:
-            yield f"tuning: {self.split.left_out} items were left out because they are also scored"
+            left_out = counted(self.split.left_out, "item")
+            yield f"tuning: left out {left_out}, because scored items are not used for tuning"
         yield (
             "ms/item: measured when p was computed, including the time to load the model; "
             "identical items are computed once"

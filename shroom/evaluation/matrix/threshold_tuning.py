@@ -47,10 +47,10 @@ class Split(Plain):
         return f"Split({self.name}, n={self.n}, hallucinations={self.hallucinations})"
 
     def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
-        """Return the best threshold, or the one nearest to 0.5; ``seen`` marks it as in-sample."""
+        """Return the best threshold, in a tie the nearest to 0.5; ``seen``: it is in-sample."""
         curve = MEASURES[self.tuned_for](p, self.label)
-        source = f"tuned for {self.tuned_for} on {self.name} (n {len(p)})"
-        source += ", on which the detector was fitted" if seen else ""
+        source = f"tuned for {self.tuned_for} on {self.name} (n = {len(p)})"
+        source += ", with items that the detector was fitted on" if seen else ""
         return Threshold(curve.best_threshold, source)
 
     @property
@@ -78,8 +78,8 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
     name = " and ".join(f"{subject.name} ({', '.join(subject.paths)})" for subject in tuned_on)
     if not label[free].any() or label[free].all():
         raise ShroomError(
-            f"{name}: {len(points) - int(free.sum())} of {len(points)} items are also scored, and "
-            "the others have only one label; choose another split to tune on"
+            f"{name}: {len(points) - int(free.sum())} of {len(points)} items are also scored, so "
+            "the rest does not contain both labels; choose another split to tune on"
         )
     chosen = [point for point, ok in zip(points, free) if ok]
     return Split(name, chosen, label[free], len(points) - len(chosen), measure)
