@@ -24,7 +24,7 @@ from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Interval, Intervals, estimates
-from shroom.scoring.display.text import confidence, doubts, how_made, interval, number
+from shroom.scoring.display.text import doubts, figure, how_made, number, within
 from shroom.scoring.result import Plain, Result
 from shroom.scoring.results import flat
 from shroom.scoring.rows import P
@@ -91,8 +91,9 @@ class Agreements(Result):
         many = f" No correction is made for {n} comparisons." if n > 1 else ""
         return (
             f"{above} of {agree} with people significantly better than chance. The best score, "
-            f"{best.score}, has an AUROC of {number(best.scores['auroc'])} ({confidence(self.how)} "
-            f"{interval(best.intervals['auroc'])}) on {counted(best.n, 'generation')}.{many}"
+            f"{best.score}, has an AUROC of {figure(best.scores['auroc'])} "
+            f"({within(best.intervals['auroc'], self.how)}) on {counted(best.n, 'generation')}."
+            f"{many}"
         )
 
     def tables(self) -> list[Table]:

@@ -52,7 +52,7 @@ class _Gold:
         """Return the task, the places and the verdict of a text; unknown texts are reported."""
         task = next((task for task, keys in _KEYS.items() if item.keys() >= {*keys}), None)
         if task is None:
-            expected = "the keys of a task, input and text"
+            expected = "the keys of the task, of the input and of the text"
             report.add("key-missing", None, expected, f"keys {show(list(item))}")
             return None
         values = [item[key] for key in _KEYS[task]]

@@ -214,7 +214,7 @@ class Comparisons(Result):
     def _notes(self) -> Iterator[str]:
         missing = "only one submission has a file for this track"
         if self.baseline is not None:
-            missing = "the baseline or every other submission has no file for this track"
+            missing = "the baseline, or all other submissions, have no file for this track"
             yield f"baseline: {self.baseline}; other pairs are not tested"
         for track in self.left_out:
             yield f"{track}: not compared, because {missing}"

@@ -122,10 +122,11 @@ class Leaderboard(Result):
 
     def tables(self) -> list[Table]:
         """Return the ranks of each track, the submissions with errors, and how to read them."""
+        first, others = self.shown[:1], self.shown[1:]
         tables = [
             Table(
                 title,
-                ("system", ("rank", "ranks"), "group", *self.shown),
+                ("system", *first, ("rank", "ranks"), "group", *others),
                 [self._cells(row) for row in rows],
                 self._notes(rows),
                 confidence(self.intervals),
@@ -141,12 +142,10 @@ class Leaderboard(Result):
         """Return the cells of a row, with stars where figures are in-sample."""
         star, is_system = row.in_sample, row.kind == "system"
         name = starred(row.system, star) if is_system else f"{row.kind}: {row.system}"
-        cells: Cells = (
-            name,
-            "" if row.rank is None else Estimate(row.rank, row.rank_ci, star, "d"),
-            "" if row.group is None else row.group,
-            *(row.estimates.get(it, "") for it in self.shown),
-        )
+        scores = [row.estimates.get(it, "") for it in self.shown]
+        rank = "" if row.rank is None else Estimate(row.rank, row.rank_ci, star, "d")
+        group = "" if row.group is None else row.group
+        cells: Cells = (name, *scores[:1], rank, group, *scores[1:])
         return cells if is_system else Beside(cells)
 
     def _notes(self, rows: Sequence[Row]) -> list[str]:
@@ -184,5 +183,6 @@ class Leaderboard(Result):
 
     @property
     def shown(self) -> list[str]:
-        """The metrics in the order of the columns."""
-        return list(next((row.scores for row in self.rows if row.kind == "system"), {}))
+        """The metrics in the order of the columns: first the one that ranks."""
+        scores = next((row.scores for row in self.rows if row.kind == "system"), {})
+        return sorted(scores, key=lambda name: name != self.metric)

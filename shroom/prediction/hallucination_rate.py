@@ -21,6 +21,7 @@ from shroom.metrics.prediction_powered import (
     labels_for_half,
     prediction_powered_mean,
 )
+from shroom.scoring.display.text import ends, figure
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Estimate as Shown
 from shroom.scoring.tables import Row, Table
@@ -85,7 +86,7 @@ class HallucinationRate(Result):
         both = counted(self.labelled_outputs, "labelled output")
         doubt = f" The interval is too narrow, because the outputs include {both}."
         return (
-            f"The hallucination rate is {rate} ({self._confidence} {rate.ends})."
+            f"The hallucination rate is {figure(rate.value)} ({self._confidence} {ends(rate.ci)})."
             f"{doubt if self.labelled_outputs else ''} The rate is estimated from "
             f"{self.detector}'s predictions for {whole.n_outputs} outputs and from "
             f"{whole.n_labelled} labelled outputs, which must be a random sample{mix}."
@@ -105,7 +106,7 @@ class HallucinationRate(Result):
         )
         notes = [
             f"naive: share of outputs that {self.detector} labels Hallucination",
-            "corrected: prediction-powered estimate from the outputs and the labelled outputs",
+            "corrected: prediction-powered estimate from the unlabelled and the labelled outputs",
             "labels only: share of Hallucination among the labels, weighted by task",
             "labels to halve: number of labels that would halve the width of the interval",
             "the labelled outputs must be a random sample of the outputs, overall or by task",

@@ -300,12 +300,12 @@ def _reasons(votes: Votes) -> dict[str, str]:
     same = "all votes are the same, so no disagreement is expected by chance"
     alone = "no item has two votes"
     chance = alone if most < 2 else same
-    uneven = f"items have {least} to {most} votes, but kappa requires equally many votes per item"
+    uneven = f"items have {least} to {most} votes, but kappa requires equal numbers of votes"
     constant = "for each annotator, their own votes or the votes of the others are constant"
     return {
         **dict.fromkeys(_FIGURES, alone),
         "krippendorff_alpha": chance,
         "fleiss_kappa": uneven if least < most else chance,
         "rho": alone if most < 2 else constant,
-        "binary_p_ceiling": "the gold's label or p is the same on all items",
+        "binary_p_ceiling": "the gold label or p is the same for all items",
     }

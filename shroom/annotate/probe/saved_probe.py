@@ -24,7 +24,7 @@ from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
-from shroom.scoring.display.text import confidence, doubts, how_made
+from shroom.scoring.display.text import confidence, doubts, ends, figure, how_made, within
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Beside, Estimate, Row, Table
 
@@ -85,9 +85,9 @@ class SavedProbe(Result):
         )
         return (
             f"The probe is {chance} chance at predicting which questions {self.name} can answer: "
-            f"its cross-validated AUROC is {auroc} ({confidence(figures.how)} {auroc.ends}, "
-            f"n = {n}). Its accuracy of {accuracy} ({accuracy.ends}) is {majority} "
-            f"the majority label's {figures.floor['accuracy']:.3f}."
+            f"its cross-validated AUROC is {figure(auroc.value)} ({within(auroc.ci, figures.how)}, "
+            f"n = {n}). Its accuracy of {figure(accuracy.value)} ({ends(accuracy.ci)}) is "
+            f"{majority} the majority label's {figure(figures.floor['accuracy'])}."
         )
 
     @property

@@ -117,7 +117,7 @@ def corrupted_data(
         way_out = (
             f"to use the unlabelled items ({unlabelled}) as faithful items, add --assume-faithful"
             if unlabelled and not assume_faithful
-            else "choose data with hypotheses that their premises support, or raise --max-p"
+            else "choose data whose hypotheses are supported by their premises, or raise --max-p"
         )
         raise ShroomError(f"none of the {len(every)} items is known to be faithful; {way_out}")
     points, knowledge, origins = map(list, zip(*faithful))

@@ -170,7 +170,9 @@ class GoldQuality(Result):
             where = f" in {in_words(files)}" if len(self.files) > 1 else ""
             can = f"Correct the gold before using it: {counts}; errors{where} make scores "
             can += "undefined or wrong"
-        return f"{can}. {self._smallest()}"
+        n = self.problems.count("file-ignored")
+        ignored = f" {counted(n, 'file')} {'was' if n == 1 else 'were'} ignored." if n else ""
+        return f"{can}.{ignored} {self._smallest()}"
 
     @property
     def _has_units(self) -> bool:

@@ -120,7 +120,9 @@ def _read(
         if is_meant or (file.has_texts and not own.errors):
             return [file]
         reason = (
-            "an unreadable file" if own.errors else "labels without texts under an unknown name"
+            "an unreadable file"
+            if own.errors
+            else "labels without texts, in a file with an unknown name"
         )
     elif not first and not document.member:
         document.items(problems)  # reports why there is no first row

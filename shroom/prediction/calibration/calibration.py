@@ -18,7 +18,7 @@ from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
-from shroom.scoring.display.text import footnote, interval, number
+from shroom.scoring.display.text import ends, figure, footnote
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data
 from shroom.scoring.result import Result
@@ -152,20 +152,20 @@ def _verdict(result: TrackQuality) -> str:
     if result.in_sample or result.fit == IN_SAMPLE:
         return f"{subject} cannot be judged: the figures are in-sample."
     better, worse, changes = [], [], []
-    for part, figure, against, name, sign in (
+    for part, score, against, name, sign in (
         ("p", "the Brier score against the proportions", "proportion", "brier", -1),
         ("the labels", "the accuracy", "label", "accuracy", 1),
     ):
-        old, new = (number(it.to_dict()[against][name]) for it in (result.before, result.after))
+        before, after = (it.to_dict()[against][name] for it in (result.before, result.after))
         ci = result.change[name].ci
         if ci is not None and not any(ci):
-            changes.append(f"{figure} stays at {old}")
+            changes.append(f"{score} stays at {figure(before)}")
             continue
-        ends = [sign * end for end in ci or (0, 0)]
-        better += [part] if min(ends) > 0 else []
-        worse += [part] if max(ends) < 0 else []
-        shown = f" (95% interval of the change: {interval(ci)})" if ci else ""
-        changes.append(f"{figure} changes from {old} to {new}{shown}")
+        gains = [sign * end for end in ci or (0, 0)]
+        better += [part] if min(gains) > 0 else []
+        worse += [part] if max(gains) < 0 else []
+        shown = f" (95% interval of the change {ends(ci)})" if ci else ""
+        changes.append(f"{score} changes from {figure(before)} to {figure(after)}{shown}")
     effects = [f"improves {' and '.join(better)}"] if better else []
     effects += [f"makes {' and '.join(worse)} worse"] if worse else []
     effect = " and ".join(effects) or "has no significant effect"

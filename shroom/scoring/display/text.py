@@ -86,13 +86,14 @@ def p_value(value: float | None) -> str:
     return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
-def figure(value: float) -> str:
+def figure(value: float | None) -> str:
     """Return a figure for a sentence: three decimals, no zero before the point.
 
     >>> figure(0.031), figure(-0.0104), figure(1.0)
     ('.031', '-.010', '1.000')
     """
-    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 0.9995 else f"{value:.3f}"
+    shown = number(value)
+    return shown.replace("0.", ".", 1) if shown.lstrip("-").startswith("0.") else shown
 
 
 def p_in_words(p: float) -> str:
@@ -108,9 +109,12 @@ def p_in_words(p: float) -> str:
 
 def within(ci: Sequence[float] | None, intervals: Intervals) -> str:
     """Return an interval for a sentence: ``95% interval .010 to .052``."""
-    if ci is None:
-        return ""
-    return f"{confidence(intervals)} {figure(ci[0])} to {figure(ci[1])}"
+    return "" if ci is None else f"{confidence(intervals)} {ends(ci)}"
+
+
+def ends(ci: Sequence[float] | None) -> str:
+    """Return the ends of an interval for a sentence: ``.010 to .052``."""
+    return "" if ci is None else f"{figure(ci[0])} to {figure(ci[1])}"
 
 
 def in_words(names: Sequence[str], most: int = _MOST) -> str:

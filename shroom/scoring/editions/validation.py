@@ -185,7 +185,7 @@ def _wrong_metrics(edition: Edition) -> Iterator[str]:
     keys = [column.key for column in edition.platform_columns(ranking)]
     if not edition.columns and len(set(keys)) < len(keys):
         doubled = next(key for key in keys if keys.count(key) > 1)
-        yield f"columns: two columns have the key {doubled}; list all columns with different keys"
+        yield f"columns: two columns have the key {doubled}; give each column a different key"
     for index, column in enumerate(edition.columns):
         place = f"columns[{index}]"
         if not re.fullmatch(rf"[\w-]{{1,{MAX_KEY}}}", column.key, re.ASCII):
