@@ -105,7 +105,7 @@ def test_the_description_on_an_index_has_no_link_into_the_repository(monkeypatch
     runpy.run_path(str(ROOT / "setup.py"))
     description = given["long_description"]
     assert all(url.startswith("https://") for url in re.findall(r"\]\(([^)]*)\)", description))
-    assert "- **Participants**: your first score, then a detector." in description
+    assert "- **Participants**: get your first score, then choose a detector." in description
     assert "![" not in description
     assert "$ shroom check docs/examples/wrong.json" in description
 

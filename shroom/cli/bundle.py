@@ -56,7 +56,7 @@ def command(
 ) -> int:
     """Build the competition bundle for Codabench, with the scoring program.
 
-    Each phase of the edition with gold becomes a phase of the competition.
+    Each phase that has gold becomes a phase of the competition.
 
     Examples
     --------

@@ -34,7 +34,9 @@ MAX_TRIED = 100_000
     "Compare ids, count and order with this gold, and detect inverted labels or p.",
     INPUT,
 )
-@option("--data", "Unlabelled data to compare ids, number of items and order with.", INPUT)
+@option(
+    "--data", "Compare ids, count and order with this file or folder of unlabelled data.", INPUT
+)
 @option(
     "--fix out",
     "Write a corrected copy to this file, folder or zip, unless errors remain.",

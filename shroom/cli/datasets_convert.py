@@ -35,7 +35,7 @@ from shroom.scoring.input_files import CSV, JSON, documents
 @option("--view", "Name of the view that defines the datapoints.  [default: the first view]")
 @option(
     "--predictions",
-    "Convert this submission to the data set's own format of predictions.",
+    "Convert this submission to the data set's own prediction format.",
     INPUT,
 )
 def command(

@@ -27,8 +27,8 @@ from shroom.scoring.input_files import is_pipe
 )
 @option(
     "--train",
-    "For logistic: a system's predictions for the training gold; repeat in the order of "
-    "SUBMISSIONS.",
+    "For logistic: a system's predictions for the training gold. Repeat this option once for each "
+    "submission, in the same order.",
     INPUT,
     multiple=True,
     metavar="SUBMISSION",

@@ -50,8 +50,8 @@ from shroom.scoring.editions.edition import Edition
 @run_options()
 @flag(
     "--in-sample",
-    "Predict training items with the fitted model instead of using their out-of-fold p, and mark "
-    "the scores in run.json.",
+    "Predict training items with the fitted model instead of using their out-of-fold p, and "
+    "record this in run.json.",
 )
 @RESUME
 @NO_CACHE

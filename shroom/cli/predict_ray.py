@@ -104,7 +104,7 @@ RAY_OPTIONS = together(
     _ray,
     option(
         "--engine",
-        "Run in this process, or on a Ray cluster, which writes one file of predictions per input "
+        "Run in this process, or on a Ray cluster. A cluster writes one prediction file per input "
         "file.",
         ("local", "ray"),
         "local",

@@ -268,7 +268,7 @@ def test_predictions_depend_on_nothing_but_the_datapoint(fitted):
         (INTEGERS, b"damaged", "cannot be loaded"),
         (INTEGERS, zlib.compress(b"too few"), "does not match"),
         (GRAPH, b"damaged", "ONNX Runtime cannot load the graph"),
-        (GRAPH, b"damaged", "cannot be loaded (not an ONNX model)"),
+        (GRAPH, b"damaged", r"the model cannot be loaded \(not an ONNX model\)"),
     ],
 )
 def test_damaged_models_are_refused_with_a_sentence(fitted, tmp_path, file, content, message):

@@ -156,7 +156,7 @@ def test_it_is_listed_and_works_in_recipes(documented, shroom, tmp_path):
     listed = json.loads(shroom("list", "detectors", "--format", "json")[1])[-1]
     assert (listed["name"], listed["package"]) == ("new-words", "new-words 1.0")
     assert listed["missing"] == []
-    assert listed["about"].startswith("The share of the hypothesis' words")
+    assert listed["about"].startswith("The share of words in the hypothesis")
     recipe = tmp_path / "mine.toml"
     recipe.write_text('detector = "new-words"\ncase = true\n')
     assert shroom("predict", recipe, DATA, "-o", tmp_path / "p.json")[0] == 0
@@ -174,7 +174,7 @@ def test_a_metric_of_a_package_or_module_scores(metric, folder, documented, shro
     code, out, err = shroom("score", SAMPLE, SAMPLE, *given)
     assert code == 0, err
     assert [result["distance"] for result in json.loads(out)["results"]] == [0.0, 0.0]
-    assert "distance of p" in shroom("list", "metrics")[1]
+    assert "distance between p" in shroom("list", "metrics")[1]
     assert "from office" in shroom("list", "metrics", "distance")[1]
 
 

@@ -58,7 +58,7 @@ def test_the_confidence_is_named_and_must_suit_the_resamples(
     line += ("--seed", 10**30)
     code, out, err = shroom(*line)
     assert (code, f"{named} interval" in out) == (0, True)
-    assert ("use more --resamples" in err) == few
+    assert ("increase --resamples" in err) == few
     assert "take more" not in shroom(*line, "--no-ci")[2]
 
 

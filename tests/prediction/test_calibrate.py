@@ -259,7 +259,7 @@ def test_the_verdict(files, brier, accuracy, verdict):
     assert found.verdict.startswith(f"On model-aware, calibration {verdict}")
     assert ("stays at" in found.verdict) == (brier == (0.0, 0.0))
     shown = sum(it is not None and any(it) for it in (brier, accuracy))
-    assert found.verdict.count("95% interval of the change: [") == shown
+    assert found.verdict.count("95% interval of the change ") == shown
     two = replace(found, results=[result, result]).verdict
     assert two.endswith(" No correction is made for 4 comparisons.")
 

@@ -264,7 +264,7 @@ def test_a_long_premise_and_an_empty_hypothesis_are_noted(nli, out, tmp_path, sh
     [
         (None, ": No such file or directory"),
         ("[]", ": the JSON does not describe a model"),
-        ("{}", '" is missing'),
+        ("{}", '" is missing)'),
         ("x", ": invalid JSON: "),
         ("[" * 100_000, ": the JSON does not describe a model"),
     ],
@@ -279,7 +279,7 @@ def test_a_file_that_is_not_a_model(detector, content, said, data, out, tmp_path
     code, _, err = shroom("predict", detector, data, "--model", path, "-o", out / "p.json")
     assert (code, listing(out)) == (1, [])
     assert err.startswith(f"shroom: {path} is not a model of the ")
-    assert f"({said.removeprefix(': ')}" in err
+    assert said.removeprefix(": ") in err
     assert "Errno" not in err
 
 

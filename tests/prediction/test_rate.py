@@ -16,6 +16,7 @@ from shroom.inference.run_settings import RUN
 from shroom.metrics.prediction_powered import estimate_mean, prediction_powered_mean
 from shroom.prediction.hallucination_rate import hallucination_rate
 from shroom.scoring.datapoint_files import read
+from shroom.scoring.display.text import figure
 
 
 class TooLow(Detector):
@@ -111,12 +112,12 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
         (
             {},
             [
-                "95% interval [",
-                "]). The rate is estimated from too-low's predictions for 60 outputs and from ",
+                " (95% interval ",
+                "). The rate is estimated from too-low's predictions for 60 outputs and from ",
             ],
         ),
         ({}, ["60 labelled outputs, which must be a random sample."]),
-        ({"confidence": 0.9}, ["(90% interval ["]),
+        ({"confidence": 0.9}, ["(90% interval "]),
         ({"warning": "no tasks"}, ["a random sample with the same mix of tasks."]),
         (
             {"labelled_outputs": 7},
@@ -126,7 +127,7 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
 )
 def test_the_verdict(points, changed, words):
     rate = replace(hallucination_rate(TooLow(), points[::2], points[1::2]), **changed)
-    whole = f"The hallucination rate is {rate.groups[0].corrected.mean:.3f} ("
+    whole = f"The hallucination rate is {figure(rate.groups[0].corrected.mean)} ("
     assert rate.render("text").startswith(whole)
     assert all(part in rate.verdict for part in words)
 
