@@ -43,9 +43,7 @@ class Checked(Result):
     keys_of_none = (*(it.name for it in fields(Problem)), "severity", "fix")
 
     def __repr__(self) -> str:
-        counts = f"errors: {self.problems.errors}, warnings: {self.problems.warnings}"
-        rows = ", ".join(f"{track.predictions.n} of {track.name}" for track in self.tracks)
-        return f"Checked({counts}; {rows})" if rows else f"Checked({counts})"
+        return f"Checked({self.verdict})"
 
     @property
     def verdict(self) -> str:
