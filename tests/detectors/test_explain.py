@@ -261,23 +261,25 @@ def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
         assert json.loads(shown)["label"] == json.loads(out.read_text())[2]["label"]
 
 
-@pytest.mark.parametrize("folds", [0, 2])
-def test_p_of_a_training_item_is_marked_in_every_form(explained, tmp_path, folds):
+@pytest.mark.parametrize("stored", [(), (0.9, 0.1)], ids=["in-sample", "out-of-fold"])
+def test_p_of_a_training_item_is_marked_in_every_form(explained, tmp_path, stored):
     data, model = SAMPLE / "val.model-aware.json", tmp_path / "model.json"
     points, chosen = read(data), detector("lexical")
     train = points[:30]
-    items = chosen.cross_validate({"data": train}, folds)[0] if folds else TrainingItems.of(train)
     chosen.fit(train, [point.p for point in train])
-    chosen.remember(items)
+    chosen.remember(TrainingItems.of(train, *(np.full(30, value) for value in stored)))
     chosen.save(model)
     for index, seen in ((3, True), (33, False)):
+        alone = [points[index]], Run(in_sample=True)  # never of another model, for its variants
+        assert explain(chosen, points[index]).p == chosen.p(*alone)[0]
         page = tmp_path / "new" / f"{index}.html"
         asked = ("lexical", data, "--index", index, "--model", model)
         _, text, _ = explained(*asked, "--html", page)
         _, found, _ = explained(*asked, "--format", "json")
         marked = " (in-sample: lexical was fitted on this datapoint): "
         assert (marked in text, marked in page.read_text()) == (seen, seen)
-        assert json.loads(found)["in_sample"] is seen
+        found = json.loads(found)
+        assert (found["in_sample"], found["threshold"]) == (seen, *chosen.thresholds_of(*alone))
 
 
 ROWS, ONE = gold(12, first_id=30), gold(1)[0]

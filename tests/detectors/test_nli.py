@@ -262,6 +262,8 @@ def test_hostile_hypotheses(made):
     hyps = ["", " ", "\ud800", "\x00", "</s>", "[SEP] <s> <pad>", "a\u2028b", "文" * 20, "\ufeff"]
     p = NLI(made()).p([point(hyp=hyp) for hyp in hyps])
     assert ((p >= 0) & (p <= 1)).all()
+    found, read = (NLI(made()).probabilities([(text, text)]) for text in ("\ud800 a", "? a"))
+    np.testing.assert_array_equal(found, read)
 
 
 #: Some of them spell the end of a text, which must not end it.

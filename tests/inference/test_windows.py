@@ -132,6 +132,9 @@ def test_overlap():
     assert windows(text, 3, words) == three[::2]
     assert windows(text, 3, words, overlap=9) == three
     assert windows(text, 5, words, overlap=9) == [text]
+    # A window is as long as what the prefix leaves, with the blank between its sentences.
+    text = "No. No. No. So it was."
+    assert windows(text, 18, characters, prefix="A b ") == ["No. No. No.", "So it was."]
 
 
 def test_a_sentence_that_fits_into_no_window_is_cut_at_words():

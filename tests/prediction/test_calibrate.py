@@ -77,6 +77,7 @@ def fitted(files, shroom):
 
 @example([(0.0, 0.5), (0.0, 0.5), (0.0, 0.5)])  # where no slope is likelier than 0
 @example([(0.0, 0.5), (0.0, 0.5), (1.0, 0.5)])
+@example([(0.2, 0.5), (0.2, 0.5), (0.8, 0.5007), (0.8, 0.5007)])  # all but flat
 @given(st.lists(st.tuples(P_OF_6_DIGITS, st.floats(0, 1)), min_size=2, max_size=40))
 def test_nothing_near_a_fitted_curve_is_likelier(items):
     p, y = np.array(items).T
@@ -95,6 +96,13 @@ def test_nothing_near_a_fitted_curve_is_likelier(items):
             assert loss(platt.slope + step, platt.intercept) >= best - 1e-9
         if slope + step >= 0:
             assert loss(slope + step, 0) >= loss(slope, 0) - 1e-9
+
+
+@pytest.mark.parametrize("p", [(0.6, 0.7, 0.9), (0.2, 0.7, 0.9)])
+@pytest.mark.parametrize("y", [(0.8, 0.2), (0.6, 0.4)])
+@pytest.mark.parametrize("curve", [Platt, Temperature])
+def test_a_slope_of_rounding_alone_does_not_rise(curve, p, y):
+    assert not curve.fitted(np.repeat(p, 2), np.tile(y, 3)).rises
 
 
 @given(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from made_up import answers
 from scipy import stats
 
+from shroom.core.problems import ShroomError
 from shroom.learners.logistic import Logistic
 from shroom.metrics.correlation import rho
 from shroom.prediction.ensemble import combine
@@ -364,6 +365,29 @@ def test_refusals(shroom, files, name):
     assert all(message in err for message in messages), err
     assert "track" not in name or "gold" not in err
     assert not files("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("systems", "more", "message"),
+    [
+        ("", {}, "at least one submission"),
+        ("a", {"method": "median"}, "no method 'median'"),
+        ("a", {"train": ["train-a"]}, "are for the method logistic, not mean"),
+        ("a", {"train_gold": "gold"}, "are for the method logistic, not mean"),
+        ("a", {"method": "logistic", "train": ["train-a"]}, "needs train and train_gold"),
+        ("a", {"method": "logistic", "train_gold": "gold"}, "needs train and train_gold"),
+        (
+            "ab",
+            {"method": "logistic", "train": ["train-a"], "train_gold": "gold"},
+            "one training submission for each",
+        ),
+    ],
+)
+def test_arguments_that_do_not_fit_the_method_are_refused(files, systems, more, message):
+    places = {"train": lambda names: [*map(files, names)], "train_gold": files}
+    more = {name: places.get(name, str)(value) for name, value in more.items()}
+    with pytest.raises(ShroomError, match=message):
+        ensemble([files(f"pred-{system}") for system in systems], **more)
 
 
 def test_a_few_datapoints_seen_before_are_told(shroom, files):
