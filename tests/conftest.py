@@ -103,6 +103,30 @@ def shroom(capfd):
     return call
 
 
+@pytest.fixture
+def done(shroom):
+    """Run a command line that succeeds; return stdout."""
+
+    def call(*args):
+        code, out, err = shroom(*args)
+        assert code == 0, err
+        return out
+
+    return call
+
+
+@pytest.fixture
+def refused(shroom):
+    """Run a command line that is refused, with sentences on stderr alone; return them."""
+
+    def call(*args, code=1):
+        found, out, err = shroom(*args)
+        assert (found, out, "Traceback" in err) == (code, "", False), err
+        return err
+
+    return call
+
+
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory):
     """A cache of the kit for tests that run the same models on the same items."""

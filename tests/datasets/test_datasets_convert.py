@@ -67,13 +67,12 @@ def native(tmp_path):
 
 
 @pytest.fixture
-def converted(tmp_path, native, shroom):
+def converted(tmp_path, native, done):
     """Convert made-up rows of a data set; return the file and its rows."""
 
     def make(name, rows=None, *options):
         out = tmp_path / f"{name}.json"
-        code, _, told = shroom("datasets", "convert", name, native(name, rows), "-o", out, *options)
-        assert code == 0, told
+        done("datasets", "convert", name, native(name, rows), "-o", out, *options)
         return out, json.loads(out.read_text(encoding="utf-8"))
 
     return make

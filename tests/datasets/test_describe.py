@@ -285,7 +285,7 @@ def test_json_has_the_same_keys_for_all_and_text_has_every_figure(name, small, s
     assert all(len(line) <= 100 for line in out.splitlines() if line.startswith("---"))
 
 
-def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
+def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom, refused):
     rows = [{**SEGMENTED, "index": str(number)} for number in range(30)]
     for row in rows[5:]:
         row["labels"] = [True]
@@ -303,8 +303,7 @@ def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
         assert (found["rows"], found["records"], found["dropped"]) == (30, 5, 25)
         assert found["warning_counts"]["row-value"] == 25
         assert err.count("[row-value]") == 26  # each of them, and how to fix it
-    code, out, err = shroom("datasets", "describe", "felm", two)
-    assert (code, out) == (1, "")
+    err = refused("datasets", "describe", "felm", two)
     assert "[row-value]" in err
     assert "expected a usable row, got none" in err
 
@@ -366,7 +365,7 @@ def test_a_pipe_is_read_once_and_one_file_twice(small, tmp_path, shroom, monkeyp
     assert (row["mean_correctness"], row["mean_correctness_as_given"]) == (None, None)
 
 
-def test_unlabelled_files_have_no_shares(tmp_path, shroom):
+def test_unlabelled_files_have_no_shares(tmp_path, shroom, done):
     bare = {key: MARKED[key] for key in ("lang", "model_input", "model_output_text")}
     found = as_json(shroom, "mushroom2025", save(tmp_path / "train.jsonl", bare))
     (row,) = found["tables"]["file"]
@@ -377,8 +376,7 @@ def test_unlabelled_files_have_no_shares(tmp_path, shroom):
     found = as_json(shroom, "semeval2024", write_json(tmp_path / "test.json", [test]))
     assert found["tables"]["file"][0]["hallucinated_share"] is None
     assert found["agreement"] is None
-    code, out, _ = shroom("datasets", "describe", "mushroom2025", tmp_path / "train.jsonl")
-    assert code == 0
+    out = done("datasets", "describe", "mushroom2025", tmp_path / "train.jsonl")
     assert "–" in out
 
 
@@ -528,13 +526,12 @@ def test_the_overview_imports_no_command():
     assert done.stdout.splitlines()[-1] == "shroom.cli.datasets"
 
 
-def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, shroom):
+def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, done):
     records = [{**MARKED, "lang": "EN"}, {**MARKED, "id": "val-en-2", "model_output_text": "Bo"}]
     folder = tmp_path / ("f" * 90)
     first = save(folder / f"a{'b' * 120}c.jsonl", *records)
     second = save(folder / f"a{'b' * 120}d.jsonl", {**records[0], "id": "val-en-3"})
-    code, out, err = shroom("datasets", "describe", "mushroom2025", first, second)
-    assert code == 0, err
+    out = done("datasets", "describe", "mushroom2025", first, second)
     lines = out.splitlines()
     assert lines[2] == f"in {folder}:"
     assert max(map(len, lines[3:])) <= 100

@@ -32,15 +32,14 @@ def models(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["lexical", "cross-encoder", "unigram", "nli", "similarity"])
-def test_the_best_supported_reference_counts(name, models, tmp_path, shroom):
+def test_the_best_supported_reference_counts(name, models, tmp_path, done):
     data, out = write_json(tmp_path / "several.json", ROWS), tmp_path / "p.json"
     given = {"model": models[name]} if name in models else {}
     given |= {"language": "other"} if name == "unigram" else {}  # which needs no spaCy
     recipe = tmp_path / "recipe.toml"
     settings = {"detector": name, **given}.items()
     recipe.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in settings))
-    code, _, err = shroom("predict", recipe, data, "-o", out)
-    assert code == 0, err
+    done("predict", recipe, data, "-o", out)
     chosen, single = detector(name, **given), []
     for row in ROWS:
         texts = [row["tgt"]] if isinstance(row["tgt"], str) else row["tgt"]

@@ -170,12 +170,11 @@ def test_the_floor_is_the_more_frequent_label():
 
 
 @pytest.mark.parametrize("labels", [[True] * 9, [False] * 9, [True], [False]])
-def test_one_class_and_one_item_are_undefined_and_not_nan(shroom, tmp_path, labels):
+def test_one_class_and_one_item_are_undefined_and_not_nan(shroom, done, tmp_path, labels):
     data = write_lines(tmp_path / "one.jsonl", [felm_row(0, labels)])
     given = ("evaluate", "lexical", "--on", f"felm={data}", "--runs", tmp_path / "runs")
     page = tmp_path / "page.html"
-    code, out, err = shroom(*given, "--html", page)
-    assert code == 0, err
+    out = done(*given, "--html", page)
     assert "nan" not in out.lower()
     assert "undefined" in out
     assert_good(page.read_text())
@@ -562,13 +561,12 @@ def test_the_verdict_claims_no_more_than_the_intervals_show(noise, resamples, ve
 
 @pytest.mark.parametrize("more", [FEW, ("--no-ci",)])
 def test_text_keeps_to_a_hundred_columns_and_the_page_is_whole(
-    shroom, tmp_path, felm, constant, runs, more
+    done, tmp_path, felm, constant, runs, more
 ):
     names = [constant(f"a-detector-with-quite-a-long-name-{n}", value=0.1 * n) for n in range(4)]
     views = ["--on", f"felm={felm}", "--on", f"felm:prompt={felm}", "--on", str(VAL)]
     given = ("lexical", *names, constant(cut="<script>"), *views, "--runs", runs, *more)
-    code, out, err = shroom("evaluate", *given, "--html", tmp_path / "page.html")
-    assert code == 0, err
+    out = done("evaluate", *given, "--html", tmp_path / "page.html")
     assert max(map(len, out.splitlines())) <= 100
     for name in ("lexical", "felm:prompt", "semeval2024", "floor: majority label"):
         assert name in out

@@ -314,13 +314,12 @@ def test_refusals(places, tmp_path, shroom):
             call(folder / "good" / AWARE, truth)
 
 
-def test_wrong_gold_is_told_once_and_not_of_each_system(places, shroom):
+def test_wrong_gold_is_told_once_and_not_of_each_system(places, refused):
     text = (places[1] / AWARE).read_text()
     (places[1] / AWARE).write_text(
         text.replace('"p(Hallucination)": 0.2', '"p(Hallucination)": NaN')
     )
-    code, out, err = shroom("leaderboard", *places)
-    assert (code, out) == (1, "")
+    err = refused("leaderboard", *places)
     assert str(places[1] / AWARE) in err
     assert "good" not in err
     with pytest.raises(InvalidInput):
@@ -516,12 +515,11 @@ def test_splits_are_not_ranked_together(both_splits, shroom):
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "markdown"])
-def test_odd_names(places, shroom, form):
+def test_odd_names(places, done, form):
     odd = ["=cmd()", "a|b", "<script>", "x\x1b[31m\n", "[a](javascript:1)", "*_`", "é中", "-"]
     for name in odd:
         shutil.copytree(places[0] / "good", places[0] / name)
-    code, out, _ = shroom("leaderboard", *places, *FEW, "--format", form)
-    assert code == 0
+    out = done("leaderboard", *places, *FEW, "--format", form)
     if form == "json":
         assert {row["system"] for row in json.loads(out)["rows"]} >= set(odd)
     elif form == "csv":

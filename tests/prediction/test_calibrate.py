@@ -195,14 +195,12 @@ def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
     ],
 )
 @pytest.mark.parametrize("method", METHODS)
-def test_what_cannot_be_fitted_is_told(shroom, pair, p, y, sentence, method):
+def test_what_cannot_be_fitted_is_told(refused, pair, p, y, sentence, method):
     if method == "none":  # a threshold can be fitted, and judged if there are two items
         p, y = p[:1], y[:1]
         sentence = "all items share a hypothesis or target, so nothing can be cross-validated"
     arguments = pair(p, y)
-    code, shown, err = shroom("calibrate", *arguments, "--method", method)
-    assert (code, shown) == (1, "")
-    assert sentence in err
+    assert sentence in refused("calibrate", *arguments, "--method", method)
     assert not arguments[-1].exists()
 
 
@@ -284,11 +282,10 @@ def test_the_change_is_the_mean_difference_and_in_sample_figures_have_no_verdict
 # Applying
 
 
-def test_apply_to_other_gold_scores_before_and_after(fitted, shroom, pair):
+def test_apply_to_other_gold_scores_before_and_after(fitted, shroom, done, pair):
     other, gold, _, out = pair(*system(50, seed=7), first_id=1, model="m")
     arguments = ("calibrate", "--apply", fitted[2], other, gold, "-o", out)
-    code, shown, _ = shroom(*arguments, "--format", "json")
-    assert code == 0
+    shown = done(*arguments, "--format", "json")
     (track,) = json.loads(shown)["results"]
     assert track["fit"] == "other-gold"
     assert track["after"]["proportion"]["log_loss"] < track["before"]["proportion"]["log_loss"]
@@ -298,7 +295,7 @@ def test_apply_to_other_gold_scores_before_and_after(fitted, shroom, pair):
     assert scored["rho"] == track["after"]["proportion"]["rho"]
 
 
-def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, shroom, tmp_path):
+def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, shroom, done, tmp_path):
     submission, gold, calibrator = fitted
     out = tmp_path / "o.json"
     content = json.loads(gold.read_text())
@@ -311,8 +308,7 @@ def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, shroom, tmp_
         assert "--in-sample" in err
         assert not out.exists()
     arguments = ("calibrate", "--apply", calibrator, submission, renamed, "-o", out, "--in-sample")
-    code, shown, _ = shroom(*arguments)
-    assert code == 0
+    shown = done(*arguments)
     assert "in-sample: scored on the training data" in shown
     assert shown.strip().endswith("|fit:in-sample")
 
@@ -329,7 +325,7 @@ def test_the_gold_is_known_in_another_order_by_its_texts(fitted, shroom, tmp_pat
     assert "fit:other-gold" in shown if others else "was fitted on" in err
 
 
-def test_the_track_is_that_of_the_name_or_the_only_one(fitted, shroom, tmp_path):
+def test_the_track_is_that_of_the_name_or_the_only_one(fitted, shroom, refused, tmp_path):
     both, out, one = (tmp_path / name for name in ("both.json", "o.json", fitted[2].name))
     unnamed = write_json(tmp_path / "mine.json", rows(system(10)[0]))
     agnostic = write_json(tmp_path / "val.model-agnostic.json", rows(system(10)[0]))
@@ -340,8 +336,7 @@ def test_the_track_is_that_of_the_name_or_the_only_one(fitted, shroom, tmp_path)
         (both, unnamed, out, "the name does not show the track"),
         (one, unnamed, tmp_path / "folder", "write a .json file"),
     ):
-        code, _, err = shroom("calibrate", "--apply", calibrator, submission, "-o", target)
-        assert (code, said in err) == (1, True), err
+        assert said in refused("calibrate", "--apply", calibrator, submission, "-o", target)
 
 
 @pytest.mark.parametrize("verb", ["calibrate", "ensemble"])
@@ -396,7 +391,7 @@ def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, t
     ],
     ids=repr,
 )
-def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
+def test_a_broken_calibrator_is_told(fitted, refused, tmp_path, content):
     submission, _, calibrator = fitted
     broken, out = tmp_path / "broken.json", tmp_path / "o.json"
     if isinstance(content, dict) and "shroom_calibrator" not in content:
@@ -408,8 +403,7 @@ def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
     else:
         text = content if isinstance(content, str) else json.dumps(content)
         broken.write_text(text, encoding="utf-8", errors="backslashreplace")
-    code, shown, err = shroom("calibrate", "--apply", broken, submission, "-o", out)
-    assert (code, shown) == (1, "")
+    err = refused("calibrate", "--apply", broken, submission, "-o", out)
     assert "broken.json" in err
     assert "Traceback" not in err
     assert not out.exists()

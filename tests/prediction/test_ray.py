@@ -68,14 +68,13 @@ def data(tmp_path):
 
 
 @pytest.fixture
-def single(data, tmp_path, shroom):
+def single(data, tmp_path, done):
     """What one process makes of all shards, put together in one file."""
 
     def predict(*detector) -> bytes:
         whole, out = tmp_path / "whole.jsonl", tmp_path / "whole.out.jsonl"
         whole.write_text("".join(lines(rows_of(shard)) for shard in range(9)), encoding="utf-8")
-        code, _, err = shroom("predict", *detector[:1], whole, *detector[1:], "-o", out)
-        assert code == 0, err
+        done("predict", *detector[:1], whole, *detector[1:], "-o", out)
         return out.read_bytes()
 
     return predict
