@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import importlib
 import json
 import os
@@ -125,6 +126,18 @@ def refused(shroom):
         return err
 
     return call
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """Make tiny models by the name of their maker, each once; who changes one makes a copy."""
+
+    @functools.cache
+    def make(kind, *given, **more):
+        maker = getattr(importlib.import_module("tiny_models"), kind)
+        return str(maker(tmp_path_factory.mktemp(kind), *given, **more))
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -410,7 +410,7 @@ def test_any_hypothesis_can_be_asked_about(server, judge, folder):
     for hyp, body in zip(hypotheses, server.bodies):
         content = body["messages"][0]["content"]
         assert f"Sentence: {hyp}\n".replace("\ud800", "?") in content
-    p = Judge(model=str(folder)).p(asked)
+    p = Judge(model=folder).p(asked)
     assert ((p >= 0) & (p <= 1)).all()
 
 
@@ -883,14 +883,14 @@ def test_missing_examples_are_reported(judge, tmp_path):
 # A model on this machine
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tiny_models.causal_model(tmp_path_factory.mktemp("llama"))
+@pytest.fixture
+def folder(tiny):
+    return tiny("causal_model")
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    return tiny_models.causal_model(tmp_path_factory.mktemp("plain"), chat=False)
+@pytest.fixture
+def plain(tiny):
+    return tiny("causal_model", chat=False)
 
 
 def by_hand(folder, prompt, *, marks):
@@ -976,7 +976,7 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
     content["model"]["vocab"] = {token: i for i, token in vocabulary.items()}
     content["model"]["merges"] = []
     file.write_text(json.dumps(content))
-    made = Judge(model=str(folder), template="official-chat")
+    made = Judge(model=folder, template="official-chat")
     (p,) = made.p([point()])
     _, logprobs = by_hand(folder, made.dry_run([point()]).prompt, marks=True)
     mass = np.exp(logprobs[[300, 301, 302]].astype(float))
@@ -984,7 +984,7 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
 
 
 def test_the_official_baseline_with_a_local_model(plain, recorder):
-    made = Judge(model=str(plain), scoring="official")
+    made = Judge(model=plain, scoring="official")
     p, labels = made.decide(points(3), recorder.run)
     assert p.tolist() == [0.5] * 3  # random weights say neither
     assert labels.dtype == bool
@@ -994,7 +994,7 @@ def test_the_official_baseline_with_a_local_model(plain, recorder):
 
 def test_a_long_context_is_cut_to_what_the_model_reads(folder, recorder):
     long = point(tgt="the cat sat on the mat. " * 2500, hyp="he did not want to go there")
-    made = Judge(model=str(folder), context_chars=60_000)
+    made = Judge(model=folder, context_chars=60_000)
     (p,) = made.p([long], recorder.run)
     assert 0 <= p <= 1
     note = "1 contexts were truncated, because the model reads at most 512"

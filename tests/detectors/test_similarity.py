@@ -45,15 +45,9 @@ POINTS = [
 P = np.array([(n * 7 % 6) / 5 for n in range(len(POINTS))])
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Make each encoder once."""
-
-    @functools.cache
-    def make(architecture="bert", pooling="mean", **more):
-        return str(encoder(tmp_path_factory.mktemp("encoder"), architecture, pooling, **more))
-
-    return make
+@pytest.fixture
+def made(tiny):
+    return functools.partial(tiny, "encoder")
 
 
 def directly(folder, texts, pooling):

@@ -1,12 +1,10 @@
 """Long premises: how they are split, what the windows hold, and what follows from them."""
 
-import functools
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, encoder, nli_model, tokenizer
+from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, tokenizer
 
 from shroom.core.datapoint import pair
 from shroom.detectors.cross_encoder.detector import CrossEncoder
@@ -219,22 +217,13 @@ def test_rows_are_probabilities_in_any_order_of_windows(rows, chance):
 # --- the detectors
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    @functools.cache
-    def make(architecture="roberta", kind=nli_model):
-        return str(kind(tmp_path_factory.mktemp("model"), architecture))
-
-    return make
-
-
 LONG = " ".join(TEXT * 6)
 HYP = "It rained all day."
 
 
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
-def test_nli_by_brute_force(architecture, made):
-    folder = made(architecture)
+def test_nli_by_brute_force(architecture, tiny):
+    folder = tiny("nli_model", architecture)
     reader = PairReader(tokenizer(architecture), LENGTH)
     parts, _ = parts_of(LONG, HYP, reader, Windows())
     assert len(parts) > 5
@@ -256,8 +245,8 @@ def test_nli_by_brute_force(architecture, made):
     np.testing.assert_allclose(mean[0], rows.mean(axis=0), atol=1e-5)
 
 
-def test_similarity_by_brute_force(made):
-    folder = made("bert", encoder)
+def test_similarity_by_brute_force(tiny):
+    folder = tiny("encoder")
     count = lambda texts: counts(tokenizer("bert"), texts)  # noqa: E731
     parts = windows(LONG, LENGTH - 2, count)
     assert len(parts) > 3
@@ -272,20 +261,21 @@ def test_similarity_by_brute_force(made):
     assert p == pytest.approx(apart[0], abs=0.5)
 
 
-def test_selfcheck_reads_long_samples_in_windows(made):
-    apart = NLI(made()).probabilities([(LONG, HYP)])
+def test_selfcheck_reads_long_samples_in_windows(tiny):
+    model = tiny("nli_model")
+    apart = NLI(model).probabilities([(LONG, HYP)])
     notes = []
-    p = SelfCheck(variant="nli", model=made()).against([HYP], [(LONG,)], Run(note=notes.append))
+    p = SelfCheck(variant="nli", model=model).against([HYP], [(LONG,)], Run(note=notes.append))
     assert p == pytest.approx(p_from(apart[:, 0], apart[:, 2]), abs=1e-6)
     assert "windows" in notes[0]
-    cut = SelfCheck(variant="nli", model=made(), windows="first").against([HYP], [(LONG,)])
-    assert cut == pytest.approx(NLI(made(), windows="first").p([pair(LONG, HYP)]), abs=1e-6)
+    cut = SelfCheck(variant="nli", model=model, windows="first").against([HYP], [(LONG,)])
+    assert cut == pytest.approx(NLI(model, windows="first").p([pair(LONG, HYP)]), abs=1e-6)
 
 
-def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(made):
+def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(tiny):
     notes = []
     points = [pair(LONG, "word " * 5000), pair("A cat.", "word " * 5000), pair("A cat.", HYP)]
-    p = NLI(made()).p(points, Run(note=notes.append))
+    p = NLI(tiny("nli_model")).p(points, Run(note=notes.append))
     assert ((p >= 0) & (p <= 1)).all()
     assert notes[0].startswith("1 of 3 premises are longer than")
     assert notes[1].startswith("2 of 3 hypotheses were truncated")

@@ -9,7 +9,6 @@ import sys
 
 import numpy as np
 import pytest
-import tiny_models
 from conftest import ROOT, SAMPLE, gold, write_json
 
 from shroom.core.extras import install_hint
@@ -238,18 +237,13 @@ def test_an_option_of_its_own_goes_before_a_setting(verb, data, tmp_path, shroom
 # --- models
 
 
-@pytest.fixture(scope="module")
-def nli(tmp_path_factory):
-    return tiny_models.nli_model(tmp_path_factory.mktemp("nli") / "model")
-
-
-def test_a_long_premise_and_an_empty_hypothesis_are_noted(nli, out, tmp_path, shroom):
+def test_a_long_premise_and_an_empty_hypothesis_are_noted(tiny, out, tmp_path, shroom):
     rows = gold(3)
     rows[0].update(src="word " * 10_000, ref="src")
     rows[2]["hyp"] = ""
     write_json(tmp_path / "d" / "val.model-aware.json", rows)
     made = ("predict", recipe(tmp_path, 'detector = "nli"\nmodel = "x/y"\n'), tmp_path / "d")
-    code, _, err = shroom(*made, "--model", nli, "-o", out / "sub")
+    code, _, err = shroom(*made, "--model", tiny("nli_model"), "-o", out / "sub")
     assert code == 0
     assert re.search("note: 1 of . premises are longer than ", err)
     assert "hyp is empty in 1 items, first item 2" in err
@@ -316,10 +310,10 @@ def test_the_record(ran, tmp_path, shroom):
     ("asked", "given", "computed"),
     [(None, (), "float32"), ("float16", (), "float16"), ("float16", ("float32",), "float32")],
 )
-def test_the_record_names_the_precision(asked, given, computed, nli, out, tmp_path, shroom):
+def test_the_record_names_the_precision(asked, given, computed, tiny, out, tmp_path, shroom):
     write_json(tmp_path / "d" / "val.model-aware.json", gold(3))
     line = f'precision = "{asked}"\n' if asked else ""
-    path = recipe(tmp_path, f'detector = "nli"\nmodel = "{nli}"\n{line}')
+    path = recipe(tmp_path, f'detector = "nli"\nmodel = "{tiny("nli_model")}"\n{line}')
     options = [word for one in given for word in ("--precision", one)]
     assert shroom("predict", path, tmp_path / "d", "-o", out / "sub", *options)[0] == 0
     assert json.loads((out / "sub" / "run.json").read_text())["precision"] == computed
