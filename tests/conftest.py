@@ -176,8 +176,8 @@ def serve():
 
     started = []
 
-    def start(answer):
-        started.append(Server(answer))
+    def start(*given):
+        started.append(Server(*given))
         return started[-1]
 
     yield start
