@@ -365,12 +365,10 @@ def test_refusals(shroom, files, name):
 @pytest.mark.parametrize(
     ("systems", "more", "message"),
     [
-        ("", {}, "at least one submission"),
         ("a", {"method": "median"}, "no method 'median'"),
         ("a", {"train": ["train-a"]}, "are for the method logistic, not mean"),
         ("a", {"train_gold": "gold"}, "are for the method logistic, not mean"),
         ("a", {"method": "logistic", "train": ["train-a"]}, "needs train and train_gold"),
-        ("a", {"method": "logistic", "train_gold": "gold"}, "needs train and train_gold"),
         (
             "ab",
             {"method": "logistic", "train": ["train-a"], "train_gold": "gold"},
