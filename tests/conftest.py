@@ -128,6 +128,12 @@ def refused(shroom):
     return call
 
 
+@pytest.fixture
+def notes():
+    """A list for what a run notes."""
+    return []
+
+
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
     """Make tiny models by the name of their maker, each once; who changes one makes a copy."""

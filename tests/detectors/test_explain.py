@@ -75,13 +75,12 @@ def told(explanation, threshold=0.5):
 # the weights
 
 
-def test_the_word_that_drives_p_has_the_weight():
+def test_the_word_that_drives_p_has_the_weight(notes):
     found = explain(Counting(), point("a bad cat, so bad"))
     assert found.words == ("a", "bad", "cat", ",", "so", "bad")
     assert found.p == pytest.approx(2 / 3)
     without = 2 / 3 - 1 / 2
     assert found.weights == pytest.approx((0, without, 0, 0, 0, without))
-    notes = []
     found = explain(Counting(), point("bad"), Run(note=notes.append))
     assert (found.words, found.weights) == (("bad",), (0.5,))
     assert "with an empty hypothesis" in notes[0]
@@ -123,8 +122,7 @@ def test_no_words_at_all(hyp):
 
 
 @pytest.mark.parametrize("n", [MOST, MOST + 1, 10_000])
-def test_a_long_hypothesis_is_explained_by_groups(n):
-    notes = []
+def test_a_long_hypothesis_is_explained_by_groups(n, notes):
     words = ["word"] * n
     words[n // 2] = "bad"
     hyp = "  ".join(words)

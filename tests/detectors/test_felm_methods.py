@@ -131,9 +131,8 @@ def test_the_majority_of_samples_counts_and_the_first_where_halves_disagree(serv
     ("answer", "end"),
     [("Perhaps", ""), ("<think>Answer: 2", "; 1 of them are incomplete: increase max_tokens")],
 )
-def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge):
+def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge, notes):
     server = serve(lambda body, _: chat(answer if "Why" in str(body) else "Answer: ALL_CORRECT"))
-    notes = []
     responses = [RESPONSE, RESPONSE._replace(question="How?", domain="no such")]
     wrong, _ = judge(server.url).judge(responses, Run(note=notes.append))
     assert not wrong.any()

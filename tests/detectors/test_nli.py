@@ -340,8 +340,7 @@ def test_padding_that_is_a_gap_in_the_vocabulary():
     ("hyp", "also"), [("A cat.", ""), ("word " * 10_000, ", and 1 hypotheses")]
 )
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
-def test_a_long_premise_is_cut_and_said_so(architecture, hyp, also, made):
-    notes = []
+def test_a_long_premise_is_cut_and_said_so(architecture, hyp, also, made, notes):
     long = point(tgt="The cat sat on the mat. " * 2000, hyp=hyp)
     nli = NLI(made(architecture), windows="first")
     p = nli.p([point(), long, point()], Run(note=notes.append))

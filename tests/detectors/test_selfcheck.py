@@ -197,7 +197,7 @@ def test_files_that_cannot_be_read(tmp_path):
 # NLI and BERTScore
 
 
-def test_bertscore_is_greedy_matching(tmp_path, tiny):
+def test_bertscore_is_greedy_matching(tmp_path, tiny, notes):
     import torch
     from transformers import AutoModel, AutoTokenizer
 
@@ -223,7 +223,6 @@ def test_bertscore_is_greedy_matching(tmp_path, tiny):
     assert p(" ".join(hyps), samples) == pytest.approx(1 - np.mean(best), abs=1e-5)
     assert p(HYP, [HYP] * 3) == pytest.approx(0, abs=1e-5)
     assert p(HYP, ["", " \n"]) == 1
-    notes = []
     long = [*NEAR, "rain " * 10_000, "\ud800 odd", "猫だ。"]
     small = p(HYP, long, Run(batch_tokens=1, note=notes.append))
     assert small == pytest.approx(p(HYP, long, Run(batch_tokens=10**6)), abs=1e-5)

@@ -222,7 +222,7 @@ HYP = "It rained all day."
 
 
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
-def test_nli_by_brute_force(architecture, tiny):
+def test_nli_by_brute_force(architecture, tiny, notes):
     folder = tiny("nli_model", architecture)
     reader = PairReader(tokenizer(architecture), LENGTH)
     parts, _ = parts_of(LONG, HYP, reader, Windows())
@@ -231,7 +231,6 @@ def test_nli_by_brute_force(architecture, tiny):
     rows = NLI(folder).probabilities([(one, HYP) for one in parts])
     e, c = rows[:, 0].max(), min(rows[:, 2].max(), 1 - rows[:, 0].max())
     points = [pair("A cat.", HYP), pair(LONG, HYP), pair(TEXT[1], HYP)]
-    notes = []
     p = NLI(folder).p(points, Run(note=notes.append))
     assert p[1] == pytest.approx(p_from(np.array([e]), np.array([c]))[0], abs=1e-5)
     (note,) = notes
@@ -245,13 +244,12 @@ def test_nli_by_brute_force(architecture, tiny):
     np.testing.assert_allclose(mean[0], rows.mean(axis=0), atol=1e-5)
 
 
-def test_similarity_by_brute_force(tiny):
+def test_similarity_by_brute_force(tiny, notes):
     folder = tiny("encoder")
     count = lambda texts: counts(tokenizer("bert"), texts)  # noqa: E731
     parts = windows(LONG, LENGTH - 2, count)
     assert len(parts) > 3
     apart = Similarity(folder).p([pair(one, HYP) for one in parts])
-    notes = []
     (p,) = Similarity(folder).p([pair(LONG, HYP)], Run(note=notes.append))
     assert p == pytest.approx(apart.min(), abs=1e-6)
     assert f"split into {len(parts)} windows" in notes[0]
@@ -261,10 +259,9 @@ def test_similarity_by_brute_force(tiny):
     assert p == pytest.approx(apart[0], abs=0.5)
 
 
-def test_selfcheck_reads_long_samples_in_windows(tiny):
+def test_selfcheck_reads_long_samples_in_windows(tiny, notes):
     model = tiny("nli_model")
     apart = NLI(model).probabilities([(LONG, HYP)])
-    notes = []
     p = SelfCheck(variant="nli", model=model).against([HYP], [(LONG,)], Run(note=notes.append))
     assert p == pytest.approx(p_from(apart[:, 0], apart[:, 2]), abs=1e-6)
     assert "windows" in notes[0]
@@ -272,8 +269,7 @@ def test_selfcheck_reads_long_samples_in_windows(tiny):
     assert cut == pytest.approx(NLI(model, windows="first").p([pair(LONG, HYP)]), abs=1e-6)
 
 
-def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(tiny):
-    notes = []
+def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(tiny, notes):
     points = [pair(LONG, "word " * 5000), pair("A cat.", "word " * 5000), pair("A cat.", HYP)]
     p = NLI(tiny("nli_model")).p(points, Run(note=notes.append))
     assert ((p >= 0) & (p <= 1)).all()
@@ -284,11 +280,10 @@ def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(tiny):
 # --- the shipped model
 
 
-def test_a_fact_at_the_end_of_30_000_characters_is_found():
+def test_a_fact_at_the_end_of_30_000_characters_is_found(notes):
     premise = FILLER * (30_000 // len(FILLER)) + FACT
     said = "In 1987 the doctor moved to Lisbon."
     points = [pair(premise, said), pair("A cat sleeps.", "The cat is asleep.")]
-    notes = []
     found, short = CrossEncoder().p(points, Run(note=notes.append))
     assert found < 0.5
     assert notes[0].startswith("1 of 2 premises are longer than")

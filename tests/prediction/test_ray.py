@@ -353,11 +353,10 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     assert union(out).count(b"\n") == 180
 
 
-def test_notes_are_told_and_the_rest_counted(data, tmp_path):
+def test_notes_are_told_and_the_rest_counted(data, tmp_path, notes):
     def judge(shards, worker):
         yield from (replace(it, notes=("a", "b", "c")) for it in here(shards, worker))
 
-    notes = []
     predicted(data, tmp_path / "out", judge, notes=notes)
     assert len(notes) == 21
     assert notes[3].endswith("a1.jsonl: a")
