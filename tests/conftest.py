@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -189,6 +190,19 @@ def serve():
     yield start
     for server in started:
         server.close()
+
+
+@pytest.fixture
+def asking(tmp_path, monkeypatch):
+    """Make what asks an endpoint: it keeps answers in a folder of the test, and never waits."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    usual = {"model": "m", "cache": str(tmp_path / "cache")}
+
+    def make(kind, url="http://localhost:1/v1", **more):
+        return kind(**{**usual, "endpoint": url, **more})
+
+    return make
 
 
 def write_json(path: Path, rows: object) -> Path:

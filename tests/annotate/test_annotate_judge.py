@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 from functools import partial
 from pathlib import Path
 
@@ -54,16 +53,8 @@ def number_of(body):
 
 
 @pytest.fixture
-def judge(tmp_path, monkeypatch):
-    """Make judges that keep their answers in a folder of the test, and never wait."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-
-    def make(url, **more):
-        cache = str(tmp_path / "cache")
-        return Judge(**{"model": "m", "endpoint": url, "cache": cache, **more})
-
-    return make
+def judge(asking):
+    return partial(asking, Judge)
 
 
 def made_of(asked, judge, run=None):

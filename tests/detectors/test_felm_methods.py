@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -42,15 +42,8 @@ RESPONSE = Response("science", "Why?", ["1. One.", "(2) two", "3"], ["http://a",
 
 
 @pytest.fixture
-def judge(tmp_path, monkeypatch):
-    """Make judges that keep their answers in a folder of the test, and never wait."""
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-
-    def make(url="http://localhost:1/v1", **more):
-        cache = str(tmp_path / "cache")
-        return SegmentJudge(**{"model": "m", "endpoint": url, "cache": cache, **more})
-
-    return make
+def judge(asking):
+    return partial(asking, SegmentJudge)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import time
 import tomllib
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -44,18 +45,16 @@ def completion(text=" Yes", tokens=(" Yes",), logprobs=(-0.1,), top=None):
 
 
 @pytest.fixture
-def judge(tmp_path, monkeypatch):
-    """Make judges that keep their answers in a folder of the test, and never wait."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    waits = []
-    monkeypatch.setattr(time, "sleep", waits.append)
+def judge(asking):
+    return partial(asking, Judge)
 
-    def make(url, **more):
-        made = Judge(**{"model": "m", "endpoint": url, "cache": str(tmp_path / "cache"), **more})
-        made.waits = waits
-        return made
 
-    return make
+@pytest.fixture
+def waits(asking, monkeypatch):
+    """The seconds that were to be waited."""
+    seconds = []
+    monkeypatch.setattr(time, "sleep", seconds.append)
+    return seconds
 
 
 @pytest.fixture
@@ -519,7 +518,7 @@ def test_the_identity_of_the_weights():
     ],
     ids=str,
 )
-def test_a_temporary_failure_is_retried(serve, judge, failure):
+def test_a_temporary_failure_is_retried(serve, judge, waits, failure):
     def answer(_, number):
         if number >= 2:
             return chat("no")
@@ -530,26 +529,26 @@ def test_a_temporary_failure_is_retried(serve, judge, failure):
     server = serve(answer)
     made = judge(server.url)
     assert made.p([point()]).tolist() == [1]
-    assert len(made.waits) == 2
-    assert "'7'" not in str(failure) or made.waits == [7, 7]
+    assert len(waits) == 2
+    assert "'7'" not in str(failure) or waits == [7, 7]
     assert len(server.bodies) == 3
 
 
-def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge):
+def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge, waits):
     server = serve(lambda *_: (503, {}, {"error": {"message": "Loading\nmodel \x1b[31m"}}))
     made = judge(server.url, retries=9)
     message = r"HTTP 503: Loading model \\u001b\[31m; tried 10 times"
     with pytest.raises(ShroomError, match=message):
         made.p([point()])
-    assert len(made.waits) == 9
-    assert made.waits[:2] == [pytest.approx(0.5, rel=0.3), pytest.approx(1, rel=0.3)]
-    assert max(made.waits) <= 8
+    assert len(waits) == 9
+    assert waits[:2] == [pytest.approx(0.5, rel=0.3), pytest.approx(1, rel=0.3)]
+    assert max(waits) <= 8
     assert len(server.bodies) == 10
-    made.waits.clear()
+    waits.clear()
     server = serve(lambda *_: (429, {"Retry-After": "86400"}, {"error": {"message": "quota"}}))
     with pytest.raises(ShroomError, match=r"asks to wait \(86400 in Retry-After\);"):
         judge(server.url).p([point()])
-    assert sum(made.waits) < 60
+    assert sum(waits) < 60
 
 
 def test_a_server_that_does_not_answer_is_reported(serve, judge):

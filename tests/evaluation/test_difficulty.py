@@ -17,7 +17,6 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.rows import Rows
 
 P = "p(Hallucination)"
-LABEL = {1: "Hallucination", 0: "Not Hallucination"}
 NAME = Name("val", "model-agnostic")
 
 
