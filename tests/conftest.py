@@ -118,6 +118,16 @@ def done(shroom):
 
 
 @pytest.fixture
+def in_json(done):
+    """Run a command line that succeeds with --format json; return what it prints, read strictly."""
+
+    def call(*args):
+        return json.loads(done(*args, "--format", "json"), parse_constant=pytest.fail)
+
+    return call
+
+
+@pytest.fixture
 def refused(shroom):
     """Run a command line that is refused, with sentences on stderr alone; return them."""
 

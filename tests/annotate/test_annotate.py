@@ -293,13 +293,13 @@ def config(tmp_path, counting):
     return make
 
 
-def test_a_dry_run_counts_and_writes_nothing(shroom, done, tmp_path, config):
+def test_a_dry_run_counts_and_writes_nothing(in_json, done, tmp_path, config):
     path = config(scorers=["counting"])
     before = sorted(tmp_path.iterdir())
     out = done("annotate", "run", path, "--dry-run")
     assert out == "2 questions, 6 generations\ncounting: 4 to score -> rm_score, words\n"
     assert sorted(tmp_path.iterdir()) == before
-    found = json.loads(shroom("annotate", "run", path, "--dry-run", "--format", "json")[1])
+    found = in_json("annotate", "run", path, "--dry-run")
     assert found["scorers"][0]["to_score"] == 4
 
 
@@ -424,12 +424,11 @@ def test_paths_in_lists_are_beside_the_config_as_well(config):
 # ranking what has scores
 
 
-def test_scores_and_a_ranker_at_once_or_one_after_the_other(shroom, tmp_path, config):
+def test_scores_and_a_ranker_at_once_or_one_after_the_other(shroom, in_json, tmp_path, config):
     ranker = {"percentile": {"scores": ["rm_score"]}}
     path = config(scorers=["counting"], ranker=ranker, ranked="ranked.jsonl", pairs="pairs.jsonl")
-    code, out, _ = shroom("annotate", "run", path, "--format", "json")
-    found = json.loads(out)
-    assert (code, found["categories"], found["scored"]) == (0, {"all-right": 2}, {"counting": 4})
+    found = in_json("annotate", "run", path)
+    assert (found["categories"], found["scored"]) == ({"all-right": 2}, {"counting": 4})
     ranked = dreamcatcher.read(tmp_path / "ranked.jsonl").records
     assert len(ranked) == found["ranked"]
     row = json.loads((tmp_path / "pairs.jsonl").read_text().splitlines()[0])
@@ -533,7 +532,7 @@ def test_the_verdict_on_the_agreement(intervals, verdict):
     )
 
 
-def test_against_is_shown(shroom, done, tmp_path, config):
+def test_against_is_shown(in_json, done, tmp_path, config):
     questions, rows = judged()
     path = config(ranker="percentile", rows=rows_of(questions))
     people = write_lines(tmp_path / "j.jsonl", [*rows, {**rows[0], "text": "another"}])
@@ -541,7 +540,7 @@ def test_against_is_shown(shroom, done, tmp_path, config):
     assert out.startswith("2 of 2 scores agree with people ")
     for word in ("sim2answer_score", "category", "judgements that belong to no generation: 1"):
         assert word in out
-    found = json.loads(shroom("annotate", "run", path, "--against", people, "--format", "json")[1])
+    found = in_json("annotate", "run", path, "--against", people)
     assert found["verdict"] == out.splitlines()[0]
     assert found["against"]["judged"] == 90
     assert {"score", "rho", "accuracy", "cohen_kappa"} <= found["against"]["scores"][0].keys()

@@ -546,7 +546,7 @@ def test_the_verdict(made, auroc, accuracy, chance, majority):
     assert repr(saved).startswith("SavedProbe(llama, layer 2, AUROC 0.700")
 
 
-def test_the_report_as_text_and_json(made, shroom):
+def test_the_report_as_text_and_json(made, shroom, in_json):
     code, out, err = shroom("annotate", "probe", "report", made)
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -557,7 +557,7 @@ def test_the_report_as_text_and_json(made, shroom):
     assert any(line.startswith("floor: majority label") and "0.500" in line for line in lines)
     assert "- 80 questions: 40 all-right, 40 all-wrong" in lines
     assert "nan" not in out
-    found = json.loads(shroom("annotate", "probe", "report", made, "--format", "json")[1])
+    found = in_json("annotate", "probe", "report", made)
     assert found["best"] == found["layer"] == 2
     assert [row["layer"] for row in found["layers"]] == [0, 1, 2, 3, 4]
     assert found["floor"]["accuracy"] == 0.5

@@ -149,7 +149,9 @@ def test_a_wrong_setting_is_reported(judge, settings, message):
         judge(**settings)
 
 
-def test_predict_writes_predictions_that_score_reads(serve, shroom, data, tmp_path, monkeypatch):
+def test_predict_writes_predictions_that_score_reads(
+    serve, shroom, in_json, data, tmp_path, monkeypatch
+):
     monkeypatch.setenv("SHROOM_CACHE", str(tmp_path / "cache"))
     server = serve(
         lambda body, _: chat("Answer: 2" if "Question 1" in str(body) else "ALL_CORRECT")
@@ -166,8 +168,7 @@ def test_predict_writes_predictions_that_score_reads(serve, shroom, data, tmp_pa
     assert err.startswith("0 requests (3 more answered from the cache)")
     rows = [json.loads(row) for row in predicted.read_text().splitlines()]
     assert rows[1] == {"index": "1", "labels": [True, False]}
-    code, out, _ = shroom("score", predicted, data, "--format", "json", "--no-ci")
-    assert json.loads(out)["results"][0]["segment_f1"] == 1
+    assert in_json("score", predicted, data, "--no-ci")["results"][0]["segment_f1"] == 1
     assert shroom(*line, "--set", "samples=2", "-o", predicted)[0] == 0
     assert json.loads(predicted.read_text().splitlines()[1])["p"] == [0, 1]
 

@@ -152,8 +152,8 @@ def test_the_page_shows_the_package():
     assert blocks("python")[0] == (PACKAGE / "new_words.py").read_text()
 
 
-def test_it_is_listed_and_works_in_recipes(documented, shroom, tmp_path):
-    listed = json.loads(shroom("list", "detectors", "--format", "json")[1])[-1]
+def test_it_is_listed_and_works_in_recipes(documented, shroom, in_json, tmp_path):
+    listed = in_json("list", "detectors")[-1]
     assert (listed["name"], listed["package"]) == ("new-words", "new-words 1.0")
     assert listed["missing"] == []
     assert listed["about"].startswith("The share of the hypothesis' words")
@@ -187,8 +187,10 @@ def claims(path, **changed):
 
 
 @pytest.mark.parametrize("name", ["recipes", "kitchen:RECIPES"])
-def test_an_installed_data_set_is_described_and_evaluated(name, documented, shroom, tmp_path):
-    listed = json.loads(shroom("list", "datasets", "--format", "json")[1])[-1]
+def test_an_installed_data_set_is_described_and_evaluated(
+    name, documented, shroom, in_json, tmp_path
+):
+    listed = in_json("list", "datasets")[-1]
     assert (listed["name"], listed["path"]) == ("recipes", None)
     assert "the kit cannot fetch it" in shroom("list", "datasets", "recipes")[1]
     path = claims(tmp_path / "claims.jsonl")

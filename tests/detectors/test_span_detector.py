@@ -138,7 +138,7 @@ def test_features_are_what_they_say():
 # --- predict, fit and score
 
 
-def test_fit_predict_check_and_score(data, tmp_path, shroom):
+def test_fit_predict_check_and_score(data, tmp_path, shroom, in_json):
     model, out = tmp_path / "model.json", tmp_path / "out"
     code, text, err = shroom("fit", "spans", data, "-o", model, "--folds", 4)
     assert code == 0, err
@@ -152,8 +152,7 @@ def test_fit_predict_check_and_score(data, tmp_path, shroom):
     (line, *_) = (out / "en-tst.jsonl").read_text().splitlines()
     assert list(json.loads(line)) == ["id", "soft_labels", "hard_labels"]
     assert shroom("check", out, "--gold", test)[0] == 0
-    code, text, _ = shroom("score", out, test, "--format", "json")
-    (result,) = json.loads(text)["results"]
+    (result,) = in_json("score", out, test)["results"]
     record = json.loads((out / "run.json").read_text())
     assert result["iou"] == record["scores"][0]["iou"] > 0.4
     assert (record["detector"], record["in_sample"]) == ("spans", {})
@@ -211,7 +210,7 @@ def visions(tmp_path, n, split="val", **more):
     return write_lines(tmp_path / f"en-{split}.jsonl", made)
 
 
-def test_labelled_spans_from_fit_to_score(tmp_path, shroom):
+def test_labelled_spans_from_fit_to_score(tmp_path, shroom, in_json):
     data, model, out = visions(tmp_path, 20), tmp_path / "model.json", tmp_path / "out"
     own = ("--edition", "visions2026")
     assert shroom("fit", "spans", data, *own, "-o", model, "--folds", 4)[0] == 0
@@ -224,8 +223,7 @@ def test_labelled_spans_from_fit_to_score(tmp_path, shroom):
     (span,) = row["labels"]
     assert (span["start"], span["end"], span["label"]) == (26, 28, "miscounting")
     assert shroom("check", out, "--gold", test, *own)[0] == 0
-    code, text, _ = shroom("score", out, test, *own, "--format", "json")
-    (result,) = json.loads(text)["results"]
+    (result,) = in_json("score", out, test, *own)["results"]
     assert (code, result["cor"] > 0.4, result["cor_lbl"] > 0.2) == (0, True, True)
 
 

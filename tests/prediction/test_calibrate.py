@@ -218,12 +218,11 @@ def test_items_that_share_a_text_are_in_one_fold(shroom, pair, key, first_id):
 
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("method", METHODS)
-def test_few_items_of_one_class_show_no_nan(shroom, pair, n, method):
+def test_few_items_of_one_class_show_no_nan(shroom, in_json, pair, n, method):
     arguments = ("calibrate", *pair(np.linspace(0.2, 0.6, n), np.linspace(0, 0.4, n)))
     code, out, _ = shroom(*arguments, "--method", method)
     assert (code, "AUROC" in out, "–" in out, "nan" in out) == (0, True, True, False)
-    code, out, _ = shroom(*arguments, "--method", method, "--format", "json")
-    (result,) = json.loads(out, parse_constant=pytest.fail)["results"]
+    (result,) = in_json(*arguments, "--method", method)["results"]
     assert result["before"]["label"]["auroc"] is None
 
 
@@ -282,15 +281,14 @@ def test_the_change_is_the_mean_difference_and_in_sample_figures_have_no_verdict
 # Applying
 
 
-def test_apply_to_other_gold_scores_before_and_after(fitted, shroom, done, pair):
+def test_apply_to_other_gold_scores_before_and_after(fitted, shroom, in_json, done, pair):
     other, gold, _, out = pair(*system(50, seed=7), first_id=1, model="m")
     arguments = ("calibrate", "--apply", fitted[2], other, gold, "-o", out)
-    shown = done(*arguments, "--format", "json")
-    (track,) = json.loads(shown)["results"]
+    (track,) = in_json(*arguments)["results"]
     assert track["fit"] == "other-gold"
     assert track["after"]["proportion"]["log_loss"] < track["before"]["proportion"]["log_loss"]
     assert "fitted on other gold" in shroom(*arguments)[1]
-    scored = json.loads(shroom("score", out, gold, "--format", "json", "--no-ci")[1])["results"][0]
+    scored = in_json("score", out, gold, "--no-ci")["results"][0]
     assert scored["accuracy"] == track["after"]["label"]["accuracy"]
     assert scored["rho"] == track["after"]["proportion"]["rho"]
 

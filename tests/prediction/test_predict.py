@@ -282,7 +282,7 @@ def ran(tmp_path, out, shroom):
     return out / "sub", json.loads((out / "sub" / "run.json").read_text())
 
 
-def test_the_record(ran, tmp_path, shroom):
+def test_the_record(ran, tmp_path, in_json):
     folder, record = ran
     assert (record["recipe"], record["detector"]) == ("mine", "lexical")
     assert (record["settings"], record["precision"]) == ({"threshold": 0.4}, None)
@@ -291,8 +291,9 @@ def test_the_record(ran, tmp_path, shroom):
     assert (record["in_sample"], record["out_of_fold"]) == ({}, {})
     assert 0 <= record["seconds"] < 60
     assert {"shroom-kit", "python", "numpy", "sacrebleu"} <= set(record["versions"])
-    _, text, _ = shroom("score", folder, tmp_path / "d", "--format", "json", "--no-ci")
-    for kept, result in zip(record["scores"], json.loads(text)["results"]):
+    for kept, result in zip(
+        record["scores"], in_json("score", folder, tmp_path / "d", "--no-ci")["results"]
+    ):
         assert kept.items() <= {**result, "signature": kept["signature"]}.items()
         assert f"|track:{kept['track']}|n:12|" in kept["signature"]
 
