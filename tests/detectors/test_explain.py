@@ -264,12 +264,11 @@ def test_p_of_a_training_item_is_marked_in_every_form(explained, tmp_path, store
     data, model = SAMPLE / "val.model-aware.json", tmp_path / "model.json"
     points, chosen = read(data), detector("lexical")
     train = points[:30]
-    chosen.fit(train, [point.p for point in train])
+    own = chosen.fit(train, [point.p for point in train]).p(points)  # of no fold
     chosen.remember(TrainingItems.of(train, *(np.full(30, value) for value in stored)))
     chosen.save(model)
     for index, seen in ((3, True), (33, False)):
-        alone = [points[index]], Run(in_sample=True)  # never of another model, for its variants
-        assert explain(chosen, points[index]).p == chosen.p(*alone)[0]
+        assert explain(chosen, points[index]).p == pytest.approx(own[index])
         page = tmp_path / "new" / f"{index}.html"
         asked = ("lexical", data, "--index", index, "--model", model)
         _, text, _ = explained(*asked, "--html", page)
@@ -277,7 +276,7 @@ def test_p_of_a_training_item_is_marked_in_every_form(explained, tmp_path, store
         marked = " (in-sample: lexical was fitted on this datapoint): "
         assert (marked in text, marked in page.read_text()) == (seen, seen)
         found = json.loads(found)
-        assert (found["in_sample"], found["threshold"]) == (seen, *chosen.thresholds_of(*alone))
+        assert (found["in_sample"], found["threshold"]) == (seen, chosen.threshold_)
 
 
 ROWS, ONE = gold(12, first_id=30), gold(1)[0]
