@@ -408,7 +408,7 @@ def with_categories(categories):
     ]
 
 
-def test_too_few_questions(shroom, tmp_path):
+def test_too_few_questions(refused, tmp_path):
     for categories, said in (
         (["all-right"] * 20, "got 20 all-right and 0 all-wrong"),
         ([None] * 20, "got 0 all-right and 0 all-wrong; left out: 20 without a category; 'shroom"),
@@ -416,8 +416,7 @@ def test_too_few_questions(shroom, tmp_path):
     ):
         data = write_questions(tmp_path / "q.jsonl", with_categories(categories))
         args = ("annotate", "probe", "train", data, "--model", "x", "-o", tmp_path / "probe")
-        code, out, err = shroom(*args)
-        assert (code, out, said in err) == (1, "", True)
+        assert said in refused(*args)
         assert not (tmp_path / "probe").exists()
 
 
@@ -442,7 +441,7 @@ def test_what_is_left_out(reader):
     }
 
 
-def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
+def test_mistakes_of_the_command_line(shroom, refused, tmp_path, made, telling):
     data = write_questions(tmp_path / "q.jsonl", questions(20))
     train = ("annotate", "probe", "train", data, "--model", telling, "-o")
     for more, code, said in (
@@ -453,18 +452,14 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
         ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),
         ((tmp_path / "p", "--prompt", "x"), 2, "expected {question} once"),
     ):
-        found, out, err = shroom(*train, *more)
-        assert (found, out) == (code, ""), more
-        assert said in err
+        assert said in refused(*train, *more, code=code)
     score = ("annotate", "probe", "score", data, "--probe")
     for more, code, said in (
         ((tmp_path, "-o", tmp_path / "o"), 1, "contains no probe.json"),
         ((made, "-o", data), 1, "is an input"),
         ((tmp_path / "none", "-o", tmp_path / "o"), 2, "does not exist"),
     ):
-        found, out, err = shroom(*score, *more)
-        assert (found, out) == (code, ""), more
-        assert said in err
+        assert said in refused(*score, *more, code=code)
     report = ("annotate", "probe", "report", made)
     assert shroom(*report, "-o", tmp_path / "x.gif")[0] == 2
     assert shroom(*report, "-o", made / "probe.json")[0] == 2

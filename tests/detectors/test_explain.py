@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,9 +11,6 @@ from html_outline import assert_good
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.cli import run as run_command
-from shroom.cli.explain import command
-from shroom.cli.predict import command as predict
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
@@ -216,15 +214,9 @@ def test_the_terminal_is_coloured_and_not_steered(colours, style):
 
 
 @pytest.fixture
-def explained(capfd, monkeypatch):
+def explained(shroom, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*args):
-        code = run_command(command, [str(arg) for arg in args], "shroom")
-        captured = capfd.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+    return partial(shroom, "explain")
 
 
 @pytest.fixture
@@ -245,7 +237,7 @@ def test_it_shows_what_the_detector_reads(explained, data, tmp_path, monkeypatch
     assert (code, json.loads(out)["premises"]) == (0, ["one thing", "another"])
 
 
-def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
+def test_its_label_is_that_of_predict(explained, done, data, tmp_path, monkeypatch):
     class Near(Counting):
         def p(self, datapoints, _=RUN):
             return np.full(len(datapoints), 0.5000004)
@@ -254,7 +246,7 @@ def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
     for name in ("Near", "Answering"):
         monkeypatch.setitem(REGISTRY, name.lower(), Entry(f"{__name__}:{name}", "for tests"))
         out = tmp_path / f"{name}.json"
-        assert run_command(predict, [name.lower(), str(data), "-o", str(out)], "shroom") == 0
+        done("predict", name.lower(), data, "-o", out)
         _, shown, _ = explained(name.lower(), data, "--index", 2, "--format", "json")
         assert json.loads(shown)["label"] == json.loads(out.read_text())[2]["label"]
 
