@@ -1,10 +1,10 @@
 """What the source's program reads and writes: its reward prompts and its probes."""
 
-import json
 import math
 import pickle
 
 import pytest
+from conftest import write_lines
 from generated import scores_of
 
 from shroom.annotate.generations import read
@@ -170,8 +170,7 @@ def test_nothing_but_weights_is_read(tmp_path, how):
 
 def test_its_probe_on_the_command_line(shroom, models, tmp_path):
     rows = [{"question": "Who sat?", "answer": "A", "generation": ["A cat.", "A dog."]}]
-    data = tmp_path / "in.jsonl"
-    data.write_text("".join(json.dumps(row) for row in rows))
+    data = write_lines(tmp_path / "in.jsonl", rows)
     args = ("annotate", "probe", "score", data, "--probe", models["probe"])
     args += ("--model", models["model"])
     output = ("--layer", 1, "-o", tmp_path / "out.jsonl")

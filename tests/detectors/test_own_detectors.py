@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, SAMPLE
+from conftest import ROOT, SAMPLE, write_lines
 
 from shroom.core import registry
 from shroom.core.problems import ShroomError
@@ -182,8 +182,7 @@ def claims(path, **changed):
     (row,) = map(json.loads, blocks("json", DATA_SET_PAGE))
     rows = [{**row, "id": f"r{n}", "verdicts": ["right", "wrong"][: n % 3]} for n in range(12)]
     rows[1] = {key: value for key, value in (rows[1] | changed).items() if value is not ...}
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_lines(path, rows)
 
 
 @pytest.mark.parametrize("name", ["recipes", "kitchen:RECIPES"])

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 
 import pytest
-from conftest import DATA, ROOT, SAMPLE, gold, write_json
+from conftest import DATA, ROOT, SAMPLE, gold, write_json, write_lines
 from made_up import AGNOSTIC, AWARE, answers, contest
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError
@@ -235,8 +235,7 @@ def test_files_zips_folders_and_links_of_any_kind(tmp_path, shroom):
     rows = json.loads((folder / "folder" / AWARE).read_text())
     write_json(folder / f"files.{AWARE}", rows)
     write_json(folder / f"files.{AGNOSTIC}", rows)
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / f"lines.{AWARE}l").write_text(lines)
+    write_lines(folder / f"lines.{AWARE}l", rows)
     with zipfile.ZipFile(folder / "Packed.ZIP", "w") as archive:
         archive.writestr(f"deep/er/{AWARE}", json.dumps(rows))
     (folder / "linked").symlink_to(folder / "folder")

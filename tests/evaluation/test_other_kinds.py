@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, write_lines
 
 EXAMPLES = ROOT / "docs" / "examples"
 METRICS = {
@@ -29,16 +29,11 @@ def systems(tmp_path):
         shutil.copytree(EXAMPLES / edition / "system", folder / "mine")
         (file,) = (folder / "mine").iterdir()
         (gold,) = (EXAMPLES / edition / "gold").iterdir()
-        (folder / "oracle").mkdir()
-        keys = ("id", "index", "labels", "soft_labels", "hard_labels", "has_factual_mistakes")
+        keys = ("id", "index", "labels", "soft_labels", "hard_labels")
+        keys += ("has_factual_mistakes", "has_fluency_mistakes")
         rows = [json.loads(line) for line in gold.read_text("utf-8").splitlines()]
-        (folder / "oracle" / file.name).write_text(
-            "".join(
-                json.dumps({k: v for k, v in row.items() if k in (*keys, "has_fluency_mistakes")})
-                + "\n"
-                for row in rows
-            )
-        )
+        own = [{k: v for k, v in row.items() if k in keys} for row in rows]
+        write_lines(folder / "oracle" / file.name, own)
         return folder, EXAMPLES / edition / "gold"
 
     return make
