@@ -1,4 +1,4 @@
-"""A real HTTP server on the loopback, in the place of an OpenAI-compatible API."""
+"""A real HTTP server on the loopback, in the place of an OpenAI-compatible API or of mirrors."""
 
 import json
 import threading
@@ -43,26 +43,36 @@ class Loopback:
 class Server(Loopback):
     """An HTTP server on the loopback; ``answer`` makes of a request what is sent back.
 
-    It gives a dict, or a tuple of status, headers and content; an exception closes the connection.
+    It is given the JSON of a POST or the path of a GET, and how many requests came before. It gives
+    JSON or bytes, a tuple of status, headers and such content, or a function of the handler; an
+    exception closes the connection.
     """
 
-    def __init__(self, answer):
+    def __init__(self, answer, path="/v1"):
         self.answer = answer
         self.bodies, self.headers, self.paths = [], [], []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.reply(self.path)
+
             def do_POST(self):
-                content = self.rfile.read(int(self.headers["Content-Length"]))
+                self.reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+            def reply(self, asked):
                 with outer.lock:
                     outer.paths.append(self.path)
                     outer.headers.append(self.headers)
-                    outer.bodies.append(json.loads(content))
+                    outer.bodies.append(asked)
                     number = len(outer.bodies) - 1
                 try:
-                    given = outer.answer(outer.bodies[number], number)
+                    given = outer.answer(asked, number)
                 except ConnectionAbortedError:
                     self.close_connection = True
+                    return
+                if callable(given):
+                    given(self)
                     return
                 status, headers, body = given if isinstance(given, tuple) else (200, {}, given)
                 body = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -73,4 +83,4 @@ class Server(Loopback):
                 self.wfile.write(body)
 
         self.lock = threading.Lock()
-        super().__init__(Handler, "/v1")
+        super().__init__(Handler, path)

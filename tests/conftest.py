@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import functools
 import importlib
 import json
 import os
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,6 +105,58 @@ def shroom(capfd):
     return call
 
 
+@pytest.fixture
+def done(shroom):
+    """Run a command line that succeeds; return stdout."""
+
+    def call(*args):
+        code, out, err = shroom(*args)
+        assert code == 0, err
+        return out
+
+    return call
+
+
+@pytest.fixture
+def in_json(done):
+    """Run a command line that succeeds with --format json; return what it prints, read strictly."""
+
+    def call(*args):
+        return json.loads(done(*args, "--format", "json"), parse_constant=pytest.fail)
+
+    return call
+
+
+@pytest.fixture
+def refused(shroom):
+    """Run a command line that is refused, with sentences on stderr alone; return them."""
+
+    def call(*args, code=1):
+        found, out, err = shroom(*args)
+        assert (found, out, "Traceback" in err) == (code, "", False), err
+        return err
+
+    return call
+
+
+@pytest.fixture
+def notes():
+    """A list for what a run notes."""
+    return []
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """Make tiny models by the name of their maker, each once; who changes one makes a copy."""
+
+    @functools.cache
+    def make(kind, *given, **more):
+        maker = getattr(importlib.import_module("tiny_models"), kind)
+        return str(maker(tmp_path_factory.mktemp(kind), *given, **more))
+
+    return make
+
+
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory):
     """A cache of the kit for tests that run the same models on the same items."""
@@ -139,13 +193,26 @@ def serve():
 
     started = []
 
-    def start(answer):
-        started.append(Server(answer))
+    def start(*given):
+        started.append(Server(*given))
         return started[-1]
 
     yield start
     for server in started:
         server.close()
+
+
+@pytest.fixture
+def asking(tmp_path, monkeypatch):
+    """Make what asks an endpoint: it keeps answers in a folder of the test, and never waits."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    usual = {"model": "m", "cache": str(tmp_path / "cache")}
+
+    def make(kind, url="http://localhost:1/v1", **more):
+        return kind(**{**usual, "endpoint": url, **more})
+
+    return make
 
 
 def write_json(path: Path, rows: object) -> Path:

@@ -16,7 +16,7 @@ import sys
 
 import click
 import pytest
-from conftest import ROOT, SAMPLE
+from conftest import ROOT, SAMPLE, write_lines
 from tiny_models import causal_model, change, encoder, write_modules
 
 import shroom as kit
@@ -107,7 +107,7 @@ def made(tmp_path_factory):
     seeds = [{"query": f"Should people read book {n}?"} for n in range(20)]
     named = {"questions": questions[:2], "labelled": labelled, "seeds": seeds}
     for name, rows in named.items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_lines(folder / f"{name}.jsonl", rows)
     (folder / "annotate.yaml").write_text(json.dumps(config))
     model = causal_model(folder / "lm")
     change(model, "config.json", auto_map={"AutoModelForCausalLM": "canary.Thing"})

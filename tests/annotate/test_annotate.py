@@ -296,14 +296,13 @@ def config(tmp_path, counting):
     return make
 
 
-def test_a_dry_run_counts_and_writes_nothing(shroom, tmp_path, config):
+def test_a_dry_run_counts_and_writes_nothing(in_json, done, tmp_path, config):
     path = config(scorers=["counting"])
     before = sorted(tmp_path.iterdir())
-    code, out, _ = shroom("annotate", "run", path, "--dry-run")
-    assert code == 0
+    out = done("annotate", "run", path, "--dry-run")
     assert out == "2 questions, 6 generations\ncounting: 4 to score -> rm_score, words\n"
     assert sorted(tmp_path.iterdir()) == before
-    found = json.loads(shroom("annotate", "run", path, "--dry-run", "--format", "json")[1])
+    found = in_json("annotate", "run", path, "--dry-run")
     assert found["scorers"][0]["to_score"] == 4
 
 
@@ -391,11 +390,10 @@ def test_the_config_of_the_help_is_valid(tmp_path, counting):
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_a_wrong_config_is_refused_with_its_place(shroom, tmp_path, config, text):
+def test_a_wrong_config_is_refused_with_its_place(refused, tmp_path, config, text):
     path = config(text or "\n")
     before = {p: p.read_bytes() for p in tmp_path.iterdir()}
-    code, out, err = shroom("annotate", "run", path)
-    assert (code, out) == (1, "")
+    err = refused("annotate", "run", path)
     assert WRONG[text] in err
     assert "Traceback" not in err
     assert {p: p.read_bytes() for p in tmp_path.iterdir()} == before
@@ -428,12 +426,11 @@ def test_paths_in_lists_are_beside_the_config_as_well(config):
 # ranking what has scores
 
 
-def test_scores_and_a_ranker_at_once_or_one_after_the_other(shroom, tmp_path, config):
+def test_scores_and_a_ranker_at_once_or_one_after_the_other(shroom, in_json, tmp_path, config):
     ranker = {"percentile": {"scores": ["rm_score"]}}
     path = config(scorers=["counting"], ranker=ranker, ranked="ranked.jsonl", pairs="pairs.jsonl")
-    code, out, _ = shroom("annotate", "run", path, "--format", "json")
-    found = json.loads(out)
-    assert (code, found["categories"], found["scored"]) == (0, {"all-right": 2}, {"counting": 4})
+    found = in_json("annotate", "run", path)
+    assert (found["categories"], found["scored"]) == ({"all-right": 2}, {"counting": 4})
     ranked = dreamcatcher.read(tmp_path / "ranked.jsonl").records
     assert len(ranked) == found["ranked"]
     row = json.loads((tmp_path / "pairs.jsonl").read_text().splitlines()[0])
@@ -446,11 +443,10 @@ def test_scores_and_a_ranker_at_once_or_one_after_the_other(shroom, tmp_path, co
 
 
 @pytest.mark.parametrize("content", ["", "[]", "1\n", "{}\n", '{"query": [], "preference": []}\n'])
-def test_what_has_no_generations_is_reported(shroom, tmp_path, config, content):
+def test_what_has_no_generations_is_reported(refused, tmp_path, config, content):
     path = config(data="x.jsonl", ranker="percentile")
     (tmp_path / "x.jsonl").write_text(content)
-    code, _, err = shroom("annotate", "run", path)
-    assert code == 1
+    err = refused("annotate", "run", path)
     assert "x.jsonl" in err
 
 
@@ -541,16 +537,15 @@ def test_the_verdict_on_the_agreement(intervals, verdict):
     )
 
 
-def test_against_is_shown(shroom, tmp_path, config):
+def test_against_is_shown(in_json, done, tmp_path, config):
     questions, rows = judged()
     path = config(ranker="percentile", rows=rows_of(questions))
     people = write_lines(tmp_path / "j.jsonl", [*rows, {**rows[0], "text": "another"}])
-    code, out, _ = shroom("annotate", "run", path, "--against", people)
-    assert code == 0
+    out = done("annotate", "run", path, "--against", people)
     assert out.startswith("2 of 2 scores agree with people ")
     for word in ("sim2answer_score", "category", "judgements without a matching generation: 1"):
         assert word in out
-    found = json.loads(shroom("annotate", "run", path, "--against", people, "--format", "json")[1])
+    found = in_json("annotate", "run", path, "--against", people)
     assert found["verdict"] == out.splitlines()[0]
     assert found["against"]["judged"] == 90
     assert {"score", "rho", "accuracy", "cohen_kappa"} <= found["against"]["scores"][0].keys()
@@ -587,12 +582,11 @@ def test_wrong_judgements_are_reported(tmp_path, row, code):
 
 
 @pytest.mark.real
-def test_the_shipped_scores_give_the_shipped_files_byte_for_byte(shroom, tmp_path, config):
+def test_the_shipped_scores_give_the_shipped_files_byte_for_byte(done, tmp_path, config):
     folder = DATA / "dreamcatcher"
     data = str(folder / "test_autolabeled.jsonl")
     path = config(data=data, ranker="percentile", output="labelled", ranked="ranked")
-    code, out, _ = shroom("annotate", "run", path)
-    assert code == 0
+    out = done("annotate", "run", path)
     assert out.splitlines()[0] == "151 all-right, 45 all-wrong, 4 partial-right"
     for made, shipped in (("labelled", "autolabeled"), ("ranked", "autoranked")):
         content = (folder / f"test_{shipped}.jsonl").read_bytes()

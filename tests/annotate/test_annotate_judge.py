@@ -2,11 +2,10 @@
 
 import json
 import math
-import time
 from functools import partial
+from pathlib import Path
 
 import pytest
-import tiny_models
 from chat_server import chat
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +23,6 @@ from shroom.inference.language_model.served import HOPELESS
 from shroom.inference.run_settings import Run
 from shroom.inference.store import kept
 
-judging = Judge
 p_right = partial(share_at, side=side_of)
 
 
@@ -55,16 +53,8 @@ def number_of(body):
 
 
 @pytest.fixture
-def judge(tmp_path, monkeypatch):
-    """Make judges that keep their answers in a folder of the test, and never wait."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-
-    def make(url, **more):
-        cache = str(tmp_path / "cache")
-        return judging(**{"model": "m", "endpoint": url, "cache": cache, **more})
-
-    return make
+def judge(asking):
+    return partial(asking, Judge)
 
 
 def made_of(asked, judge, run=None):
@@ -297,7 +287,7 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
 
 
 def test_a_run_without_hope_is_given_up(serve, judge):
-    assert 2 * judging(model="m").concurrency < HOPELESS
+    assert 2 * Judge(model="m").concurrency < HOPELESS
     server = serve(lambda *_: (404, {}, b"no"))
     found = made_of(questions(14), judge(server.url, concurrency=4))
     assert all(isinstance(scores, Failure) for scores in found.values())
@@ -329,23 +319,19 @@ def test_a_dry_run_asks_and_touches_nothing(serve, judge, tmp_path):
 # A model on this machine
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tiny_models.causal_model(tmp_path_factory.mktemp("causal"))
-
-
-def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch, tmp_path):
+def test_a_local_model_gives_the_p_of_the_detector(tiny, monkeypatch, tmp_path):
+    folder = tiny("causal_model")
     monkeypatch.setattr("shroom.annotate.base.SLICE", 2)
     template, support = tmp_path / "template.txt", tmp_path / "support.txt"
     template.write_text("{question}\n{answer}\n{generation}")
     support.write_text("Who made it?\n{context}\n{sentence}")
     texts = ["the cat", "a dog of the old town", "the cat"]
     asked = [question(*texts), question("x", asked="谁？")]
-    made, steps = judging(model=str(folder), template=str(template)), []
+    made, steps = Judge(model=folder, template=str(template)), []
     found = made_of(asked, made, Run(report=lambda *step: steps.append(step)))
     assert steps[-1] == (3, 3)
     points = [Datapoint(hyp=text, src="", tgt="Ada", task=Task.DM) for text in texts]
-    p = 1 - Detector(model=str(folder), template=str(support)).p(points)
+    p = 1 - Detector(model=folder, template=str(support)).p(points)
     scores = [found[0, g] for g in range(3)]
     assert [each["gpt_judgement_p_right"] for each in scores] == pytest.approx(p, abs=1e-5)
     assert [each["gpt_judgement_score"] for each in scores] == (p > 0.5).tolist()
@@ -353,4 +339,4 @@ def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch, tmp_path
     assert "3 prompts to a model on this machine" in made.cost(
         [made.item(asked[place], g) for place, g in found]
     )
-    assert str(folder.name) in made.identity
+    assert Path(folder).name in made.identity

@@ -35,14 +35,9 @@ def small_slices(monkeypatch):
     monkeypatch.setattr(base, "SLICE", 7)
 
 
-@pytest.fixture(scope="module")
-def nli_folder(tmp_path_factory):
-    return tiny_models.nli_model(tmp_path_factory.mktemp("nli"), length=256)
-
-
-@pytest.fixture(scope="module")
-def encoder_folder(tmp_path_factory):
-    return tiny_models.encoder(tmp_path_factory.mktemp("encoder"))
+@pytest.fixture
+def nli_folder(tiny):
+    return tiny("nli_model", length=256)
 
 
 def llama_reward(folder, *, chat):
@@ -80,11 +75,11 @@ PADDING_AT_THE_END = {
 
 
 @pytest.fixture(scope="module")
-def rewards(tmp_path_factory):
+def rewards(tiny, tmp_path_factory):
     """Return reward models by the form in which they are given question and generation."""
     return {
-        "pair": tiny_models.nli_model(tmp_path_factory.mktemp("pair"), labels=["score"]),
-        "bert": tiny_models.nli_model(tmp_path_factory.mktemp("bert"), "bert", labels=["score"]),
+        "pair": tiny("nli_model", labels=("score",)),
+        "bert": tiny("nli_model", "bert", labels=("score",)),
         "chat": llama_reward(tmp_path_factory.mktemp("chat"), chat=True),
         "plain": llama_reward(tmp_path_factory.mktemp("plain"), chat=False),
         "padless": without_padding(llama_reward(tmp_path_factory.mktemp("less"), chat=False)),
@@ -95,12 +90,12 @@ def rewards(tmp_path_factory):
     }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def settings_of(nli_folder, rewards):
     return {
-        "nli": {"model": str(nli_folder)},
+        "nli": {"model": nli_folder},
         "reward": {"model": str(rewards["pair"])},
-        "selfcheck": {"methods": ["ngram", "nli"], "nli_model": str(nli_folder)},
+        "selfcheck": {"methods": ["ngram", "nli"], "nli_model": nli_folder},
     }
 
 
@@ -113,7 +108,7 @@ def test_nli_by_hand(nli_folder, with_question):
     import transformers
 
     asked = random_questions(8, WORDS)
-    found = scores_of(NLI(str(nli_folder), question=with_question), *asked)
+    found = scores_of(NLI(nli_folder, question=with_question), *asked)
     tokenizer = transformers.AutoTokenizer.from_pretrained(nli_folder)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(nli_folder).eval()
     assert set(found) == {(p, g) for p, q in enumerate(asked) for g in claims(q)}
@@ -201,7 +196,7 @@ def test_a_wrong_setting_is_reported(name, settings, message):
 
 def test_a_model_that_is_no_reward_model_is_reported(nli_folder, rewards):
     with pytest.raises(ShroomError, match="has 3 classes, but a reward model has one"):
-        scores_of(Reward(str(nli_folder)), *random_questions(1, WORDS))
+        scores_of(Reward(nli_folder), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="the tokenizer has no chat template"):
         scores_of(Reward(str(rewards["pair"]), template="chat"), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="no such folder"):
@@ -212,9 +207,9 @@ def test_a_model_that_is_no_reward_model_is_reported(nli_folder, rewards):
 
 
 @pytest.mark.parametrize("methods", [["nli"], ["bertscore"], ["nli", "ngram", "bertscore"]])
-def test_agreement_is_what_p_of_the_detector_lacks_to_1(nli_folder, encoder_folder, methods):
+def test_agreement_is_what_p_of_the_detector_lacks_to_1(nli_folder, tiny, methods):
     asked = random_questions(6, WORDS)
-    models = {"nli": str(nli_folder), "bertscore": str(encoder_folder), "ngram": None}
+    models = {"nli": nli_folder, "bertscore": tiny("encoder"), "ngram": None}
     settings = {"nli_model": models["nli"], "encoder": models["bertscore"]}
     settings |= {"n": 2, "aggregate": "max"}
     found = scores_of(SelfCheck(methods, **settings), *asked)

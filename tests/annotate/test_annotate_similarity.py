@@ -6,7 +6,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import tiny_models
 from conftest import DATA
 from generated import asked, random_questions, scores_of
 from scipy.stats import spearmanr
@@ -93,13 +92,9 @@ def test_embeddings_stay_what_they_are():
 # --- with models
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return str(tiny_models.encoder(tmp_path_factory.mktemp("encoder")))
-
-
 @pytest.mark.parametrize("question", [True, False])
-def test_cosines_of_an_encoder(question, folder):
+def test_cosines_of_an_encoder(question, tiny):
+    folder = tiny("encoder")
     made = random_questions(40, [*WORDS[:-4], "x", "y"])
     prefix = "Question: {}\nAnswer: " if question else ""
     texts = sorted(
@@ -157,10 +152,10 @@ def test_a_detector_in_the_place_of_an_embedding(question, monkeypatch):
 # --- how it runs
 
 
-def test_a_generation_without_others_has_no_similarity_to_them(folder):
+def test_a_generation_without_others_has_no_similarity_to_them(tiny):
     said = (Generation("I do not know.", "uncertainty"), Generation("A cat.", "normal"))
     one = Question("?", "A cat.", None, said)
-    for scorer in (Similarity(), Similarity(folder), Similarity(detector="cross-encoder")):
+    for scorer in (Similarity(), Similarity(tiny("encoder")), Similarity(detector="cross-encoder")):
         ((key, scores),) = scores_of(scorer, one).items()
         answer, others = scores.values()
         assert key == (0, 1)

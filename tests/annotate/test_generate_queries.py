@@ -5,6 +5,7 @@ import json
 import pytest
 import tiny_models
 from chat_server import chat
+from conftest import write_lines
 
 from shroom.annotate.generate_queries import (
     DUPLICATE,
@@ -64,9 +65,7 @@ def usable(calls):
 
 @pytest.fixture
 def seeds(tmp_path):
-    path = tmp_path / "seeds.jsonl"
-    path.write_text("".join(json.dumps({"query": text}) + "\n" for text in SEEDS))
-    return path
+    return write_lines(tmp_path / "seeds.jsonl", [{"query": text} for text in SEEDS])
 
 
 @pytest.fixture

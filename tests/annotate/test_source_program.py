@@ -1,11 +1,10 @@
 """What the source's program reads and writes: its reward prompts and its probes."""
 
-import json
 import math
 import pickle
 
 import pytest
-import tiny_models
+from conftest import write_lines
 from generated import scores_of
 
 from shroom.annotate.generations import read
@@ -26,14 +25,10 @@ def linear(path, width=32, **more):
     return path
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
+@pytest.fixture
+def models(tiny, tmp_path):
     """A small model, and a probe of it."""
-    folder = tmp_path_factory.mktemp("models")
-    return {
-        "model": tiny_models.causal_model(folder / "model"),
-        "probe": linear(folder / "probe.pt"),
-    }
+    return {"model": tiny("causal_model"), "probe": str(linear(tmp_path / "probe.pt"))}
 
 
 # Its reward prompts
@@ -102,7 +97,7 @@ def test_its_probe_by_hand(models, layer):
     state = torch.load(models["probe"], weights_only=True)
     texts = ("Who sat?", "The cat sat on the mat, and then?")
     asked = [Question(text, "", None, (Generation("A", None),)) for text in texts]
-    found = scores_of(Probe(str(models["probe"]), str(models["model"]), layer), *asked)
+    found = scores_of(Probe(models["probe"], models["model"], layer), *asked)
     for place, text in enumerate(texts):
         with torch.inference_mode():
             ids = tokenizer(text, return_tensors="pt").input_ids
@@ -114,7 +109,7 @@ def test_its_probe_by_hand(models, layer):
 
 def test_the_layer_may_stand_in_the_name(models, tmp_path):
     path = linear(tmp_path / "sft_0911_probe_hidden_last_layer2.pt")
-    made = [Probe(str(path), str(models["model"]), *layer) for layer in ((), (2,), (1,))]
+    made = [Probe(str(path), models["model"], *layer) for layer in ((), (2,), (1,))]
     assert made[0].identity == made[1].identity != made[2].identity
 
 
@@ -129,16 +124,16 @@ def test_the_layer_may_stand_in_the_name(models, tmp_path):
 )
 def test_what_a_file_of_weights_needs(models, given, message):
     with pytest.raises(ShroomError, match=message):
-        Probe(**{"probe": str(models["probe"]), **given})
+        Probe(**{"probe": models["probe"], **given})
 
 
 def test_a_probe_of_another_model_or_layer_is_refused(models, tmp_path):
-    narrow, model = linear(tmp_path / "narrow.pt", 7), str(models["model"])
+    narrow, model = linear(tmp_path / "narrow.pt", 7), models["model"]
     asked = Question("Who?", "", None, (Generation("A", None),))
     with pytest.raises(ShroomError, match="its states have 32 values, but the probe has 7"):
         scores_of(Probe(str(narrow), model, 1), asked)
     with pytest.raises(ShroomError, match="from 0 to 2, the last layer of"):
-        scores_of(Probe(str(models["probe"]), model, 9), asked)
+        scores_of(Probe(models["probe"], model, 9), asked)
 
 
 class Harmful:
@@ -175,8 +170,7 @@ def test_nothing_but_weights_is_read(tmp_path, how):
 
 def test_its_probe_on_the_command_line(shroom, models, tmp_path):
     rows = [{"question": "Who sat?", "answer": "A", "generation": ["A cat.", "A dog."]}]
-    data = tmp_path / "in.jsonl"
-    data.write_text("".join(json.dumps(row) for row in rows))
+    data = write_lines(tmp_path / "in.jsonl", rows)
     args = ("annotate", "probe", "score", data, "--probe", models["probe"])
     args += ("--model", models["model"])
     output = ("--layer", 1, "-o", tmp_path / "out.jsonl")

@@ -288,16 +288,6 @@ def test_participants_check_with_the_starting_kit(files, tmp_path, tmp_path_fact
     ]
 
 
-@untried
-def test_pages_use_the_labels_of_the_edition(tmp_path):
-    annotation = {"kind": "binary", "labels": ["refuted", "supported"]}
-    files, about = built(two_gold(tmp_path), two(annotation=annotation, metrics=["rho"]))
-    pages = {name: text.decode() for name, text in files.items() if name.startswith("pages/")}
-    assert "with the share of votes for refuted;" in pages["pages/evaluation.html"]
-    assert "label it <code>refuted</code> or <code>supported</code>" in pages["pages/overview.html"]
-    assert about["description"] == "Is this text refuted or supported?"
-
-
 HIDDEN = {"key": "acc", "metric": "accuracy", "track": "closed", "hidden": True}
 
 

@@ -43,8 +43,8 @@ def schema(shroom):
         lambda score: score["results"][0]["slices"]["task"]["DM"].pop("n"),
     ],
 )
-def test_the_schema_refuses_another_form(change, shroom, schema):
-    score = json.loads(shroom("score", SAMPLE, SAMPLE, "--no-ci", "--format", "json")[1])
+def test_the_schema_refuses_another_form(change, in_json, schema):
+    score = in_json("score", SAMPLE, SAMPLE, "--no-ci")
     schema.validate(score)
     change(score)
     assert not schema.is_valid(score)

@@ -111,7 +111,7 @@ def test_paths_are_shown_relative_to_the_working_directory(tmp_path, shroom, mon
         assert str(tmp_path) not in out + err
 
 
-def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path, shroom):
+def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path, done):
     """A page is passed on, and its reader has other folders."""
     preds, gold = tmp_path / "preds & more", write_json(tmp_path / "gold.json", sample())
     for name, key in (("a", "note"), ("b", "label")):
@@ -123,8 +123,7 @@ def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path, shroom):
         ["leaderboard", preds, gold, "--html", page, "--resamples", 20],
         ["evaluate", "lexical", "--on", gold, "--no-ci", "--html", page, "--runs", tmp_path / "r"],
     ):
-        code, _, err = shroom(*line)
-        assert code == 0, err
+        done(*line)
         text = page.read_text(encoding="utf-8")
         assert str(tmp_path) not in text
         assert ("val.model-aware.json: item 0" in text) == (line[0] != "evaluate")

@@ -67,13 +67,12 @@ def native(tmp_path):
 
 
 @pytest.fixture
-def converted(tmp_path, native, shroom):
+def converted(tmp_path, native, done):
     """Convert made-up rows of a data set; return the file and its rows."""
 
     def make(name, rows=None, *options):
         out = tmp_path / f"{name}.json"
-        code, _, told = shroom("datasets", "convert", name, native(name, rows), "-o", out, *options)
-        assert code == 0, told
+        done("datasets", "convert", name, native(name, rows), "-o", out, *options)
         return out, json.loads(out.read_text(encoding="utf-8"))
 
     return make
@@ -98,7 +97,7 @@ def test_the_rows_are_the_datapoints_of_the_view_with_their_places(name, native,
 
 
 @pytest.mark.parametrize("name", NATIVE)
-def test_every_verb_takes_what_was_converted(name, converted, shroom, tmp_path):
+def test_every_verb_takes_what_was_converted(name, converted, shroom, in_json, tmp_path):
     path, rows = converted(name)
     made = tmp_path / "predicted.json"
     for row in rows:
@@ -107,9 +106,7 @@ def test_every_verb_takes_what_was_converted(name, converted, shroom, tmp_path):
     path.write_text(json.dumps(rows), encoding="utf-8")
     assert shroom("predict", "lexical", path, "-o", made)[0] == 0
     assert shroom("check", made, "--data", path)[0] == 0
-    code, out, _ = shroom("score", made, path, "--format", "json", "--no-ci")
-    assert code == 0
-    (result,) = json.loads(out)["results"]
+    (result,) = in_json("score", made, path, "--no-ci")["results"]
     assert result["n"] == len(rows)
     assert shroom("score", path, path, "--no-ci")[0] == 0
     corrupt = ("datasets", "corrupt", path, "-o", tmp_path / "corrupted.json", "--max-p", 1)

@@ -1,6 +1,7 @@
 """Describing data sets: the figures of the real files, and what small and hostile ones give."""
 
 import csv
+import functools
 import gzip
 import io
 import json
@@ -68,10 +69,10 @@ def save(path, *rows):
     return write_lines(path, rows)
 
 
-def as_json(shroom, *arguments):
-    code, out, err = shroom("datasets", "describe", *arguments, "--format", "json")
-    assert code == 0, err
-    return json.loads(out)
+@pytest.fixture
+def described(in_json):
+    """Describe a data set; return what is printed as JSON."""
+    return functools.partial(in_json, "datasets", "describe")
 
 
 def row_of(rows, **keys):
@@ -137,8 +138,8 @@ def test_every_row_of_every_file_is_a_record_or_reported(name, rows, warnings, r
 
 
 @pytest.mark.real
-def test_the_figures_of_felm(shroom):
-    found = as_json(shroom, "felm", DATA / "felm" / "all.jsonl")
+def test_the_figures_of_felm(described):
+    found = described("felm", DATA / "felm" / "all.jsonl")
     page = (ROOT / "docs" / "felm.md").read_text(encoding="utf-8").splitlines()
     for row in found["tables"]["domain"][:-1]:
         (line,) = (line for line in page if line.startswith(f"| `{row['domain']}`"))
@@ -149,8 +150,8 @@ def test_the_figures_of_felm(shroom):
 
 
 @pytest.mark.real
-def test_the_figures_of_factual_consistency(shroom):
-    found = as_json(shroom, "factual_consistency", DATA / "factual_consistency")
+def test_the_figures_of_factual_consistency(described):
+    found = described("factual_consistency", DATA / "factual_consistency")
     tables = found["tables"]
     usual = {"dpr": 0.6584, "gt": 0.8295, "knn": 0.7346, "factual_dataset_expert": 0.6995}
     for file, mean in usual.items():
@@ -265,13 +266,13 @@ def small(tmp_path):
 
 
 @pytest.mark.parametrize("name", DATA_SETS)
-def test_json_has_the_same_keys_for_all_and_text_has_every_figure(name, small, shroom):
-    found = as_json(shroom, name, small[name])
+def test_json_has_the_same_keys_for_all_and_text_has_every_figure(name, small, shroom, described):
+    found = described(name, small[name])
     keys = "verdict dataset files rows records dropped labels lengths agreement"
     assert " ".join([*found][:9]) == keys
     assert {"tables", "notes", "warnings", "warning_counts"} < found.keys()
     assert found["rows"] == found["records"] > 0
-    assert as_json(shroom, name, small[name], "--no-ci").keys() == found.keys() - {"intervals"}
+    assert described(name, small[name], "--no-ci").keys() == found.keys() - {"intervals"}
     code, out, _ = shroom("datasets", "describe", name, small[name])
     assert (code, out.splitlines()[0]) == (0, found["verdict"])
     assert "nan" not in out.lower().split()
@@ -285,7 +286,7 @@ def test_json_has_the_same_keys_for_all_and_text_has_every_figure(name, small, s
     assert all(len(line) <= 100 for line in out.splitlines() if line.startswith("---"))
 
 
-def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
+def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom, refused):
     rows = [{**SEGMENTED, "index": str(number)} for number in range(30)]
     for row in rows[5:]:
         row["labels"] = [True]
@@ -303,15 +304,14 @@ def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
         assert (found["rows"], found["records"], found["dropped"]) == (30, 5, 25)
         assert found["warning_counts"]["row-value"] == 25
         assert err.count("[row-value]") == 26  # each of them, and how to fix it
-    code, out, err = shroom("datasets", "describe", "felm", two)
-    assert (code, out) == (1, "")
+    err = refused("datasets", "describe", "felm", two)
     assert "[row-value]" in err
     assert "expected a usable row, got none" in err
 
 
-def test_alpha_of_semeval2024_is_that_of_shroom_agreement(shroom):
+def test_alpha_of_semeval2024_is_that_of_shroom_agreement(described):
     path = ROOT / "shroom" / "sample" / "val.model-agnostic.json"
-    found = as_json(shroom, "semeval2024", path)
+    found = described("semeval2024", path)
     (other,) = agreement(path, Intervals()).results
     for task, figures in {"all": other.whole, **other.by_task}.items():
         row, told = row_of(found["agreement"], task=task), figures.to_dict()
@@ -350,35 +350,34 @@ def test_mistakes_are_told_in_sentences(arguments, code, sentence, tmp_path, sma
     assert small["felm"].read_bytes() == before
 
 
-def test_a_pipe_is_read_once_and_one_file_twice(small, tmp_path, shroom, monkeypatch):
+def test_a_pipe_is_read_once_and_one_file_twice(small, tmp_path, described, monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(small["felm"].read_bytes()), encoding="utf-8")
     monkeypatch.setattr("sys.stdin", stream)
-    assert as_json(shroom, "felm", "-")["tables"]["domain"][0]["segments"] == 2
+    assert described("felm", "-")["tables"]["domain"][0]["segments"] == 2
     path = save(tmp_path / "q.jsonl", {"query": "Should museums be free?"}, {"query": None})
-    found = as_json(shroom, "queries", path, path)
+    found = described("queries", path, path)
     table = [(row["file"], row["queries"]) for row in found["tables"]["file"]]
     assert (table, found["rows"], found["dropped"]) == ([(str(path), 1)] * 2, 4, 2)
     # Absurd numbers stay out of the means.
     absurd = CSV_ROWS.replace(",1.0,", ",1e308,").replace(",0.5,", ",1.5e308,")
     small["factual_consistency"].write_text(absurd)
-    found = as_json(shroom, "factual_consistency", small["factual_consistency"])
+    found = described("factual_consistency", small["factual_consistency"])
     (row,) = found["tables"]["file"]
     assert (row["mean_correctness"], row["mean_correctness_as_given"]) == (None, None)
 
 
-def test_unlabelled_files_have_no_shares(tmp_path, shroom):
+def test_unlabelled_files_have_no_shares(tmp_path, described, done):
     bare = {key: MARKED[key] for key in ("lang", "model_input", "model_output_text")}
-    found = as_json(shroom, "mushroom2025", save(tmp_path / "train.jsonl", bare))
+    found = described("mushroom2025", save(tmp_path / "train.jsonl", bare))
     (row,) = found["tables"]["file"]
     assert (row["items"], row["labelled"], row["characters"]) == (1, 0, 0)
     assert (row["marked_share"], row["flag_everything_iou"]) == (None, None)
     assert found["agreement"] is None
     test = {key: VOTED[key] for key in ("hyp", "src", "tgt", "task")}
-    found = as_json(shroom, "semeval2024", write_json(tmp_path / "test.json", [test]))
+    found = described("semeval2024", write_json(tmp_path / "test.json", [test]))
     assert found["tables"]["file"][0]["hallucinated_share"] is None
     assert found["agreement"] is None
-    code, out, _ = shroom("datasets", "describe", "mushroom2025", tmp_path / "train.jsonl")
-    assert code == 0
+    out = done("datasets", "describe", "mushroom2025", tmp_path / "train.jsonl")
     assert "–" in out
 
 
@@ -494,23 +493,22 @@ def nowhere(tmp_path, monkeypatch):
 
 
 def test_without_a_path_it_is_the_folder_of_real_data_or_what_was_fetched(
-    nowhere, tmp_path, monkeypatch, shroom
+    nowhere, tmp_path, monkeypatch, described
 ):
     path = save(tmp_path / "cache" / "felm" / "all.jsonl", SEGMENTED)
     fetched = "shroom.datasets.download.sources.cached"
     monkeypatch.setattr(fetched, lambda name: tmp_path / "cache" / name)
-    assert as_json(shroom, "felm")["files"][0]["file"] == str(path)
+    assert described("felm")["files"][0]["file"] == str(path)
     save(nowhere / "felm" / "all.jsonl", SEGMENTED)
     save(nowhere / "verifiability" / "queries" / "q.jsonl", {"query": "Should museums be free?"})
-    assert as_json(shroom, "felm")["files"][0]["file"] == str(nowhere / "felm" / "all.jsonl")
-    assert as_json(shroom, "queries")["rows"] == 1
+    assert described("felm")["files"][0]["file"] == str(nowhere / "felm" / "all.jsonl")
+    assert described("queries")["rows"] == 1
 
 
-def test_the_list_has_everything(nowhere, shroom):
+def test_the_list_has_everything(nowhere, shroom, in_json):
     save(nowhere / "felm" / "all.jsonl", SEGMENTED)
-    code, out, _ = shroom("list", "datasets", "--format", "json")
-    listed = {each["name"]: each for each in json.loads(out)}
-    assert (code, [*listed]) == (0, [*DATA_SETS])
+    listed = {each["name"]: each for each in in_json("list", "datasets")}
+    assert [*listed] == [*DATA_SETS]
     for name, each in listed.items():
         assert [*each["views"]] == [*data_set(name).views]
         assert each["path"] == (str(nowhere / "felm") if name == "felm" else None)
@@ -528,13 +526,12 @@ def test_the_overview_imports_no_command():
     assert done.stdout.splitlines()[-1] == "shroom.cli.datasets"
 
 
-def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, shroom):
+def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, done):
     records = [{**MARKED, "lang": "EN"}, {**MARKED, "id": "val-en-2", "model_output_text": "Bo"}]
     folder = tmp_path / ("f" * 90)
     first = save(folder / f"a{'b' * 120}c.jsonl", *records)
     second = save(folder / f"a{'b' * 120}d.jsonl", {**records[0], "id": "val-en-3"})
-    code, out, err = shroom("datasets", "describe", "mushroom2025", first, second)
-    assert code == 0, err
+    out = done("datasets", "describe", "mushroom2025", first, second)
     lines = out.splitlines()
     assert lines[2] == f"in {folder}:"
     assert max(map(len, lines[3:])) <= 100

@@ -301,11 +301,10 @@ def test_the_oddities_of_the_file(real):
 
 
 @pytest.mark.real
-def test_the_real_tables_by_source_and_type(real, shroom, tmp_path):
+def test_the_real_tables_by_source_and_type(real, in_json, tmp_path):
     rows = [{"index": r.index, "labels": [r.domain == "wk"] * len(r.labels)} for r in real.records]
     path = write_lines(tmp_path / "predictions.jsonl", rows)
-    _, out, _ = shroom("score", path, REAL / "all.jsonl", "--format", "json", "--no-ci")
-    (result,) = json.loads(out)["results"]
+    (result,) = in_json("score", path, REAL / "all.jsonl", "--no-ci")["results"]
     types = {kind: (each["n"], each["segments"]) for kind, each in result["by_type"].items()}
     assert types == {
         "fooled": (5, 29),

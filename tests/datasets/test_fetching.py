@@ -10,16 +10,13 @@ import sys
 import tarfile
 import threading
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler
+from functools import partial
 from urllib.parse import urlsplit
 
 import pooch
 import pytest
-from chat_server import Loopback
 from conftest import DATA
 
-from shroom.cli import run
-from shroom.cli import shroom as group
 from shroom.core.atomic_writing import zipped
 from shroom.core.problems import ShroomError
 from shroom.datasets.download.fetch import fetch, members
@@ -35,38 +32,6 @@ def sha256(content):
     return hashlib.sha256(content).hexdigest()
 
 
-class Server(Loopback):
-    """An HTTP server; ``answer`` returns what to do with a request for a path.
-
-    This is the content, or a tuple of status, headers and body, or a function of the handler.
-    """
-
-    def __init__(self, answer):
-        self.paths, self.heads = [], []
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                outer.paths.append(self.path)
-                outer.heads.append(dict(self.headers))
-                given = answer(self.path)
-                self.close_connection = True
-                if callable(given):
-                    given(self)
-                    return
-                status, headers, body = (200, {}, given) if isinstance(given, bytes) else given
-                self.send_response(status)
-                for name, value in {"Content-Length": len(body), **headers}.items():
-                    self.send_header(name, str(value))
-                self.send_header("Connection", "close")
-                self.end_headers()
-                self.wfile.write(body)
-
-        super().__init__(Handler)
-
-
 def head(handler, length):
     """Send the head of an answer with a body of a length."""
     handler.send_response(200)
@@ -75,24 +40,15 @@ def head(handler, length):
 
 
 @pytest.fixture
-def start():
-    """Start servers, and stop them in the end."""
-    started = []
-
-    def start_one(answer):
-        fixed = isinstance(answer, (bytes, tuple))
-        started.append(Server((lambda _: answer) if fixed else answer))
-        return started[-1]
-
-    yield start_one
-    for server in started:
-        server.close()
+def start(serve):
+    """Start servers of some content, or of what a function makes of a path."""
+    return lambda given: serve(lambda path, _: given(path) if callable(given) else given, "")
 
 
 @pytest.fixture
-def dead_url():
+def dead_url(start):
     """Return the URL of a server that is not there any more."""
-    server = Server(lambda _: b"")
+    server = start(b"")
     server.close()
     return server.url
 
@@ -117,15 +73,8 @@ def publish(monkeypatch, cache):
 
 
 @pytest.fixture
-def call(capfd):
-    """Run the command in process; return the exit code, stdout and stderr."""
-
-    def run_it(*args):
-        code = run(group, ["datasets", "fetch", *map(str, args)], "shroom")
-        captured = capfd.readouterr()
-        return code, captured.out, captured.err
-
-    return run_it
+def call(shroom):
+    return partial(shroom, "datasets", "fetch")
 
 
 def files_of(folder):
@@ -150,7 +99,7 @@ def test_a_file_is_stored_with_its_licence_shown_and_its_folder_printed(start, p
     assert err.index("licence: CC BY-NC-SA 4.0") < err.index("downloaded from")
     assert f"sha256 {sha256(CONTENT)} (verified)" in err
     assert cached("felm") == folder
-    assert server.heads[0]["User-Agent"] == "shroom-kit"
+    assert server.headers[0]["User-Agent"] == "shroom-kit"
 
 
 def test_json_has_every_file_and_a_second_fetch_sends_no_request(start, publish, call):

@@ -83,10 +83,9 @@ def test_a_list_and_lines_read_alike_under_any_name(tmp_path):
     )
 
 
-def test_the_table_counts_texts(gold, shroom):
-    code, out, err = shroom("datasets", "describe", "halueval", gold, "--no-ci", "--format", "json")
-    found = json.loads(out)
-    assert (code, found["labels"]) == (0, {"texts": {"hallucinated": 12, "right": 9}}), err
+def test_the_table_counts_texts(gold, in_json):
+    found = in_json("datasets", "describe", "halueval", gold, "--no-ci")
+    assert found["labels"] == {"texts": {"hallucinated": 12, "right": 9}}
     rows = {row["task"]: (row["records"], row["texts"]) for row in found["tables"]["task"]}
     assert rows == {**dict.fromkeys(FILES, (3, 6)), "general": (3, 3), "all": (12, 21)}
 
@@ -181,7 +180,7 @@ def test_equal_texts_are_told_apart_by_the_ground_truth(tmp_path):
     assert result.scores["accuracy"] == 1 / 3
 
 
-def test_predictions_of_a_detector_are_written_and_scored(gold, tmp_path, shroom):
+def test_predictions_of_a_detector_are_written_and_scored(gold, tmp_path, shroom, in_json, done):
     items, submission, native = (tmp_path / name for name in ("i.json", "s.json", "n.jsonl"))
     assert shroom("datasets", "convert", "halueval", gold, "-o", items)[0] == 0
     points = json.loads(items.read_text())
@@ -189,9 +188,7 @@ def test_predictions_of_a_detector_are_written_and_scored(gold, tmp_path, shroom
     submission.write_text(json.dumps([wrong] * len(points)))
     convert = ("datasets", "convert", "halueval", gold, "--predictions", submission, "-o", native)
     assert shroom(*convert)[0] == 0
-    code, out, err = shroom("score", native, gold, "--no-ci", "--format", "json")
-    assert code == 0, err
-    (result,) = json.loads(out)["results"]
+    (result,) = in_json("score", native, gold, "--no-ci")["results"]
     assert result["accuracy"] == result["floors"]["flag everything"]["accuracy"] == 12 / 21
     assert {task: part["accuracy"] for task, part in result["by_task"].items()} == {
         **dict.fromkeys(FILES, 0.5),

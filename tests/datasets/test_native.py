@@ -226,10 +226,9 @@ def test_rows_of_the_gold_that_cannot_be_used_are_told(shroom, tmp_path, rows, s
 
 
 @pytest.mark.parametrize("options", ["--format codalab", "--by task", "--metrics ece"])
-def test_options_of_shrooms_own_form_are_refused(shroom, tmp_path, options):
+def test_options_of_shrooms_own_form_are_refused(refused, tmp_path, options):
     file = lines(tmp_path / "g.jsonl", responses())
-    code, _, err = shroom("score", file, file, *options.split())
-    assert code == 2
+    err = refused("score", file, file, *options.split(), code=2)
     assert options.split()[0] in err
 
 

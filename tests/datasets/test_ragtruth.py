@@ -91,13 +91,11 @@ def test_an_answer_has_its_source(gold):
     assert again.by_file[1].records == records
 
 
-def test_view_and_tables_agree_on_what_counts(gold, shroom):
+def test_view_and_tables_agree_on_what_counts(gold, in_json):
     records = read(gold).records
     points = DATA_SET.view().datapoints(records)
     assert (len(points), DATA_SET.view().left_out(records)) == (11, 1)
-    code, out, err = shroom("datasets", "describe", "ragtruth", gold, "--no-ci", "--format", "json")
-    assert code == 0, err
-    *_, whole = json.loads(out)["tables"]["task"]
+    *_, whole = in_json("datasets", "describe", "ragtruth", gold, "--no-ci")["tables"]["task"]
     assert whole["judged"] == len(points)
     assert whole["hallucinated"] == sum(point.p for point in points) == whole["spans"] == 5
     assert (whole["responses"], whole["implicit_true"]) == (12, 1)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,9 +11,6 @@ from html_outline import assert_good
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.cli import run as run_command
-from shroom.cli.explain import command
-from shroom.cli.predict import command as predict
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
@@ -75,13 +73,12 @@ def told(explanation, threshold=0.5):
 # the weights
 
 
-def test_the_word_that_drives_p_has_the_weight():
+def test_the_word_that_drives_p_has_the_weight(notes):
     found = explain(Counting(), point("a bad cat, so bad"))
     assert found.words == ("a", "bad", "cat", ",", "so", "bad")
     assert found.p == pytest.approx(2 / 3)
     without = 2 / 3 - 1 / 2
     assert found.weights == pytest.approx((0, without, 0, 0, 0, without))
-    notes = []
     found = explain(Counting(), point("bad"), Run(note=notes.append))
     assert (found.words, found.weights) == (("bad",), (0.5,))
     assert "with an empty hypothesis" in notes[0]
@@ -123,8 +120,7 @@ def test_no_words_at_all(hyp):
 
 
 @pytest.mark.parametrize("n", [MOST, MOST + 1, 10_000])
-def test_a_long_hypothesis_is_explained_by_groups(n):
-    notes = []
+def test_a_long_hypothesis_is_explained_by_groups(n, notes):
     words = ["word"] * n
     words[n // 2] = "bad"
     hyp = "  ".join(words)
@@ -218,15 +214,9 @@ def test_the_terminal_is_coloured_and_not_steered(colours, style):
 
 
 @pytest.fixture
-def explained(capfd, monkeypatch):
+def explained(shroom, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*args):
-        code = run_command(command, [str(arg) for arg in args], "shroom")
-        captured = capfd.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+    return partial(shroom, "explain")
 
 
 @pytest.fixture
@@ -247,7 +237,7 @@ def test_it_shows_what_the_detector_reads(explained, data, tmp_path, monkeypatch
     assert (code, json.loads(out)["premises"]) == (0, ["one thing", "another"])
 
 
-def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
+def test_its_label_is_that_of_predict(explained, done, data, tmp_path, monkeypatch):
     class Near(Counting):
         def p(self, datapoints, _=RUN):
             return np.full(len(datapoints), 0.5000004)
@@ -256,28 +246,29 @@ def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
     for name in ("Near", "Answering"):
         monkeypatch.setitem(REGISTRY, name.lower(), Entry(f"{__name__}:{name}", "for tests"))
         out = tmp_path / f"{name}.json"
-        assert run_command(predict, [name.lower(), str(data), "-o", str(out)], "shroom") == 0
+        done("predict", name.lower(), data, "-o", out)
         _, shown, _ = explained(name.lower(), data, "--index", 2, "--format", "json")
         assert json.loads(shown)["label"] == json.loads(out.read_text())[2]["label"]
 
 
-@pytest.mark.parametrize("folds", [0, 2])
-def test_p_of_a_training_item_is_marked_in_every_form(explained, tmp_path, folds):
+@pytest.mark.parametrize("stored", [(), (0.9, 0.1)], ids=["in-sample", "out-of-fold"])
+def test_p_of_a_training_item_is_marked_in_every_form(explained, tmp_path, stored):
     data, model = SAMPLE / "val.model-aware.json", tmp_path / "model.json"
     points, chosen = read(data), detector("lexical")
     train = points[:30]
-    items = chosen.cross_validate({"data": train}, folds)[0] if folds else TrainingItems.of(train)
-    chosen.fit(train, [point.p for point in train])
-    chosen.remember(items)
+    own = chosen.fit(train, [point.p for point in train]).p(points)  # of no fold
+    chosen.remember(TrainingItems.of(train, *(np.full(30, value) for value in stored)))
     chosen.save(model)
     for index, seen in ((3, True), (33, False)):
+        assert explain(chosen, points[index]).p == pytest.approx(own[index])
         page = tmp_path / "new" / f"{index}.html"
         asked = ("lexical", data, "--index", index, "--model", model)
         _, text, _ = explained(*asked, "--html", page)
         _, found, _ = explained(*asked, "--format", "json")
         marked = " (in-sample: lexical was fitted on this datapoint): "
         assert (marked in text, marked in page.read_text()) == (seen, seen)
-        assert json.loads(found)["in_sample"] is seen
+        found = json.loads(found)
+        assert (found["in_sample"], found["threshold"]) == (seen, chosen.threshold_)
 
 
 ROWS, ONE = gold(12, first_id=30), gold(1)[0]

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -42,15 +42,8 @@ RESPONSE = Response("science", "Why?", ["1. One.", "(2) two", "3"], ["http://a",
 
 
 @pytest.fixture
-def judge(tmp_path, monkeypatch):
-    """Make judges that keep their answers in a folder of the test, and never wait."""
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-
-    def make(url="http://localhost:1/v1", **more):
-        cache = str(tmp_path / "cache")
-        return SegmentJudge(**{"model": "m", "endpoint": url, "cache": cache, **more})
-
-    return make
+def judge(asking):
+    return partial(asking, SegmentJudge)
 
 
 @pytest.fixture
@@ -131,9 +124,8 @@ def test_the_majority_of_samples_counts_and_the_first_where_halves_disagree(serv
     ("answer", "end"),
     [("Perhaps", ""), ("<think>Answer: 2", "; increase max_tokens, which cut off 1 answer")],
 )
-def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge):
+def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge, notes):
     server = serve(lambda body, _: chat(answer if "Why" in str(body) else "Answer: ALL_CORRECT"))
-    notes = []
     responses = [RESPONSE, RESPONSE._replace(question="How?", domain="no such")]
     wrong, _ = judge(server.url).judge(responses, Run(note=notes.append))
     assert not wrong.any()
@@ -157,7 +149,9 @@ def test_a_wrong_setting_is_reported(judge, settings, message):
         judge(**settings)
 
 
-def test_predict_writes_predictions_that_score_reads(serve, shroom, data, tmp_path, monkeypatch):
+def test_predict_writes_predictions_that_score_reads(
+    serve, shroom, in_json, data, tmp_path, monkeypatch
+):
     monkeypatch.setenv("SHROOM_CACHE", str(tmp_path / "cache"))
     server = serve(
         lambda body, _: chat("Answer: 2" if "Question 1" in str(body) else "ALL_CORRECT")
@@ -174,8 +168,7 @@ def test_predict_writes_predictions_that_score_reads(serve, shroom, data, tmp_pa
     assert err.startswith("0 requests (3 more answers from the cache)")
     rows = [json.loads(row) for row in predicted.read_text().splitlines()]
     assert rows[1] == {"index": "1", "labels": [True, False]}
-    code, out, _ = shroom("score", predicted, data, "--format", "json", "--no-ci")
-    assert json.loads(out)["results"][0]["segment_f1"] == 1
+    assert in_json("score", predicted, data, "--no-ci")["results"][0]["segment_f1"] == 1
     assert shroom(*line, "--set", "samples=2", "-o", predicted)[0] == 0
     assert json.loads(predicted.read_text().splitlines()[1])["p"] == [0, 1]
 

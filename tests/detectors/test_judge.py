@@ -10,6 +10,7 @@ import time
 import tomllib
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -26,7 +27,6 @@ from shroom.detectors.judge.prompting import SUPPORT, Shots
 from shroom.inference.language_model.reply import reply_of
 from shroom.inference.run_settings import Run
 
-judging = Judge
 YES, NO = math.log(0.6), math.log(0.2)
 
 
@@ -45,26 +45,35 @@ def completion(text=" Yes", tokens=(" Yes",), logprobs=(-0.1,), top=None):
 
 
 @pytest.fixture
-def judge(tmp_path, monkeypatch):
-    """Make judges that keep their answers in a folder of the test, and never wait."""
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    waits = []
-    monkeypatch.setattr(time, "sleep", waits.append)
+def judge(asking):
+    return partial(asking, Judge)
 
-    def make(url, **more):
-        made = judging(**{"model": "m", "endpoint": url, "cache": str(tmp_path / "cache"), **more})
-        made.waits = waits
-        return made
 
-    return make
+@pytest.fixture
+def waits(asking, monkeypatch):
+    """The seconds that were to be waited."""
+    seconds = []
+    monkeypatch.setattr(time, "sleep", seconds.append)
+    return seconds
+
+
+@pytest.fixture
+def server(serve):
+    """A server that says no to everything."""
+    return serve(lambda *_: chat("no"))
 
 
 class Recorder:
     """A run that records its notes and its progress."""
 
-    def __init__(self, **more):
+    def __init__(self):
         self.notes, self.steps = [], []
-        self.run = Run(note=self.notes.append, report=lambda *step: self.steps.append(step), **more)
+        self.run = Run(note=self.notes.append, report=lambda *step: self.steps.append(step))
+
+
+@pytest.fixture
+def recorder():
+    return Recorder()
 
 
 # The answers
@@ -142,22 +151,6 @@ def test_an_impossible_token_count_is_ignored():
             assert reply_of({**chat("Yes"), "usage": usage}).tokens is None
 
 
-@pytest.mark.parametrize(
-    ("response", "p"),
-    [
-        (chat("Yes", [("Yes", YES), ("No", NO)]), 0.25),
-        (chat("Yes", [("Yes", 1e-9), ("No", -math.inf)]), 0),
-        (completion("Yes", ["Yes"], [YES], [{"Yes": YES, "No": NO}]), 0.25),
-        (completion("Yes", ["Yes"], [math.log(0.75)]), 0.25),
-        # in the language of the verdict, and by the beginnings of words
-        (chat("Non", [("Non", YES), ("Oui", NO), ("no", math.log(0.01))]), 0.61 / 0.81),
-        (chat("No", [("N", YES), ("Y", NO)]), 0.75),
-    ],
-)
-def test_log_probabilities_of_any_form_are_read(response, p):
-    assert answers.judgement(reply_of(response)).p == pytest.approx(p)
-
-
 #: The log-probabilities of a sure yes, and of a token that a thought holds.
 SURE = (("Yes", math.log(0.993)), ("No", math.log(0.007)))
 DOUBT = (("No", math.log(0.9)), ("Yes", math.log(0.1)))
@@ -181,27 +174,38 @@ def thought(*tokens, text=None, form="content", message=None):
     return {"choices": [about]}
 
 
+#: Tokens of an answer, and p; what a thought says does not count.
+THOUGHTS = {
+    ("<think>", "No", "?", "</think>", "\n\n", "Yes"): 0.007,
+    ("No", "?", "</think>", "Yes"): 0.007,  # the prompt has opened the thought
+    ("<", "think", ">", "No", "</", "think", ">\n", "Yes"): 0.007,
+    ("<thinking>", "No", "</thinking>", "Yes"): 0.007,
+    ("<think>", "No", "</think>", "<think>", "No", "</think>", "Yes"): 0.007,
+    ("<think>", "Yes", "</think>", "No"): 0.9,
+    ("Yes", ",", " no", " doubt"): 0.007,
+    ("\n", "<", "think", ">", "No"): None,
+    ("<thinking>", "No"): None,
+    ("<think>", "No", "</think>", "<think>", "No"): None,
+    ("<think>", "No", "</think>", "Perhaps"): None,
+}
+
+
 @pytest.mark.parametrize(
-    ("tokens", "p"),
+    ("response", "p"),
     [
-        (("<think>", "No", "?", "</think>", "\n\n", "Yes"), 0.007),
-        (("No", "?", "</think>", "Yes"), 0.007),  # the prompt has opened the thought
-        (("<", "think", ">", "No", "</", "think", ">\n", "Yes"), 0.007),
-        (("<thinking>", "No", "</thinking>", "Yes"), 0.007),
-        (("<think>", "No", "</think>", "<think>", "No", "</think>", "Yes"), 0.007),
-        (("<think>", "Yes", "</think>", "No"), 0.9),
-        (("Yes", ",", " no", " doubt"), 0.007),
-        (("\n", "<", "think", ">", "No"), None),
-        (("<thinking>", "No"), None),
-        (("<think>", "No", "</think>", "<think>", "No"), None),
-        (("<think>", "No", "</think>", "Perhaps"), None),
+        (chat("Yes", [("Yes", YES), ("No", NO)]), 0.25),
+        (chat("Yes", [("Yes", 1e-9), ("No", -math.inf)]), 0),
+        (completion("Yes", ["Yes"], [YES], [{"Yes": YES, "No": NO}]), 0.25),
+        (completion("Yes", ["Yes"], [math.log(0.75)]), 0.25),
+        # in the language of the verdict, and by the beginnings of words
+        (chat("Non", [("Non", YES), ("Oui", NO), ("no", math.log(0.01))]), 0.61 / 0.81),
+        (chat("No", [("N", YES), ("Y", NO)]), 0.75),
+        *((thought(*tokens), p) for tokens, p in THOUGHTS.items()),
+        *((thought(*tokens, form="lists"), p) for tokens, p in THOUGHTS.items()),
     ],
-    ids=str,
 )
-def test_a_thought_is_not_the_answer(tokens, p):
-    for form in ("content", "lists"):
-        reply = reply_of(thought(*tokens, form=form))
-        assert answers.judgement(reply).p == (None if p is None else pytest.approx(p))
+def test_p_is_read_from_log_probabilities_of_any_form(response, p):
+    assert answers.judgement(reply_of(response)).p == (p if p is None else pytest.approx(p))
 
 
 def test_without_a_verdict_the_first_token_of_the_answer_counts_and_not_of_the_thought():
@@ -272,12 +276,12 @@ def test_a_template_that_cannot_be_filled_is_reported(tmp_path, text, message):
     path = tmp_path / "mine.txt"
     path.write_text(text)
     with pytest.raises(ShroomError, match=rf"mine\.txt.*{message}"):
-        judging(model="m", template=str(path))
+        Judge(model="m", template=str(path))
 
 
 def test_ones_own_templates(tmp_path):
     def asked(template, **more):
-        return judging(model="m", template=str(template)).dry_run([point(**more)]).prompt
+        return Judge(model="m", template=str(template)).dry_run([point(**more)]).prompt
 
     path, folder = tmp_path / "mine.txt", tmp_path / "folder"
     path.write_text("{task}: {context} > {sentence}? {{}}\n")
@@ -331,7 +335,7 @@ def test_ones_own_templates(tmp_path):
 )
 def test_a_wrong_setting_is_reported(wrong, message):
     with pytest.raises(ShroomError) as error:
-        judging(**{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
+        Judge(**{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
     assert message in str(error.value)
     assert "secret" not in str(error.value)
 
@@ -339,9 +343,8 @@ def test_a_wrong_setting_is_reported(wrong, message):
 # An endpoint
 
 
-def test_p_from_the_first_tokens_log_probabilities(serve, judge):
+def test_p_from_the_first_tokens_log_probabilities(serve, judge, recorder):
     server = serve(lambda *_: chat("Yes", [("Yes", YES), (" no", NO)]))
-    recorder = Recorder()
     made = judge(server.url)
     p = made.p([point(), point(hyp="other"), point()], recorder.run)
     np.testing.assert_allclose(p, 0.25)
@@ -368,10 +371,9 @@ def test_completions_and_any_form_of_the_url(serve, judge, ending):
     assert "top_logprobs" not in server.bodies[0]
 
 
-def test_without_log_probabilities_the_answer_counts(serve, judge, tmp_path):
+def test_without_log_probabilities_the_answer_counts(serve, judge, tmp_path, recorder):
     said = {"one": "Yes.", "two": "No", "three": "Who knows?", "four": None}
     server = serve(lambda body, _: chat(said[body["messages"][0]["content"].split()[-1]]))
-    recorder = Recorder()
     path = tmp_path / "t.txt"
     path.write_text("{context} {sentence}")
     p = judge(server.url, template=str(path)).p([point(hyp=hyp) for hyp in said], recorder.run)
@@ -403,21 +405,18 @@ def test_the_better_supported_side_counts(serve, judge):
     assert judge(server.url, reference="src").p([either]) == pytest.approx([0.5])
 
 
-def test_any_hypothesis_can_be_asked_about(serve, judge, folder):
-    server = serve(lambda *_: chat("no"))
+def test_any_hypothesis_can_be_asked_about(server, judge, folder):
     hypotheses = ["", "\ud800", "\x00", "文字 \u202e", "{context}", "<|user|></s>", "x" * 9000]
     asked = [point(hyp=hyp) for hyp in hypotheses]
     assert judge(server.url, concurrency=1).p(asked).tolist() == [1] * len(hypotheses)
     for hyp, body in zip(hypotheses, server.bodies):
         content = body["messages"][0]["content"]
         assert f"Sentence: {hyp}\n".replace("\ud800", "?") in content
-    p = judging(model=str(folder)).p(asked)
+    p = Judge(model=folder).p(asked)
     assert ((p >= 0) & (p <= 1)).all()
 
 
-def test_a_long_context_is_cut_and_reported(serve, judge):
-    server = serve(lambda *_: chat("no"))
-    recorder = Recorder()
+def test_a_long_context_is_cut_and_reported(server, judge, recorder):
     long = point(tgt="y" * 50_000, hyp="z" * 300)
     judge(server.url, context_chars=1000).p([long, point()], recorder.run)
     asked = max((body["messages"][0]["content"] for body in server.bodies), key=len)
@@ -434,7 +433,7 @@ def official_answer(text, logprob):
     return completion(text, [text.split()[0] if text.split() else "", "x"], [logprob, -1.0])
 
 
-def test_the_official_labels_and_p_of_recorded_answers(serve, judge):
+def test_the_official_labels_and_p_of_recorded_answers(serve, judge, recorder):
     """Expected are those of the organisers' notebook, to the last digit, with its seed.
 
     The rows are answers of our own; the labels of those that are neither yes nor no are random.
@@ -446,7 +445,6 @@ def test_the_official_labels_and_p_of_recorded_answers(serve, judge):
         row = rows[int(body["prompt"].split("target ")[1].split("\n")[0])]
         return completion(row["text"], [row["token"], "x"], [row["logprob"], -1.0])
 
-    recorder = Recorder()
     made = judge(serve(answer).url, scoring="official", seed=442)
     p, labels = made.decide(points(len(rows)), recorder.run)
     assert p.tolist() == [row["p(Hallucination)"] for row in rows]
@@ -499,7 +497,7 @@ def test_the_official_request(serve, judge, mode):
     ],
 )
 def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
-    made = judging(model="m", **more)
+    made = Judge(model="m", **more)
     datapoint = point(src="S", tgt="T", task=task, ref=Reference.EITHER)
     assert made.premises(datapoint) == contexts
     assert tuple(prompt.context for prompt in made.prompts([datapoint])[0]) == contexts
@@ -507,7 +505,7 @@ def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
 
 def test_the_identity_of_the_weights():
     served = {"model": "m", "endpoint": "http://localhost:1/v1"}
-    made = (judging(**served), judging(**served, revision="v2"), judging(model="a", revision="v2"))
+    made = (Judge(**served), Judge(**served, revision="v2"), Judge(model="a", revision="v2"))
     assert [one.identity for one in made] == ["m", "m@v2", "a@v2"]
 
 
@@ -525,7 +523,7 @@ def test_the_identity_of_the_weights():
     ],
     ids=str,
 )
-def test_a_temporary_failure_is_retried(serve, judge, failure):
+def test_a_temporary_failure_is_retried(serve, judge, waits, failure):
     def answer(_, number):
         if number >= 2:
             return chat("no")
@@ -536,26 +534,26 @@ def test_a_temporary_failure_is_retried(serve, judge, failure):
     server = serve(answer)
     made = judge(server.url)
     assert made.p([point()]).tolist() == [1]
-    assert len(made.waits) == 2
-    assert "'7'" not in str(failure) or made.waits == [7, 7]
+    assert len(waits) == 2
+    assert "'7'" not in str(failure) or waits == [7, 7]
     assert len(server.bodies) == 3
 
 
-def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge):
+def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge, waits):
     server = serve(lambda *_: (503, {}, {"error": {"message": "Loading\nmodel \x1b[31m"}}))
     made = judge(server.url, retries=9)
     message = r"HTTP 503: Loading model \\u001b\[31m; tried 10 times"
     with pytest.raises(ShroomError, match=message):
         made.p([point()])
-    assert len(made.waits) == 9
-    assert made.waits[:2] == [pytest.approx(0.5, rel=0.3), pytest.approx(1, rel=0.3)]
-    assert max(made.waits) <= 8
+    assert len(waits) == 9
+    assert waits[:2] == [pytest.approx(0.5, rel=0.3), pytest.approx(1, rel=0.3)]
+    assert max(waits) <= 8
     assert len(server.bodies) == 10
-    made.waits.clear()
+    waits.clear()
     server = serve(lambda *_: (429, {"Retry-After": "86400"}, {"error": {"message": "quota"}}))
     with pytest.raises(ShroomError, match=r"asks to wait \(Retry-After: 86400\);"):
         judge(server.url).p([point()])
-    assert sum(made.waits) < 60
+    assert sum(waits) < 60
 
 
 def test_a_server_that_does_not_answer_is_reported(serve, judge):
@@ -606,7 +604,7 @@ def test_a_refusal_is_reported_and_not_retried(serve, judge, answer, message):
         ({"temperature": None}, ["temperature"]),
     ],
 )
-def test_fields_that_a_server_refuses_are_left_out(serve, judge, refused, notes):
+def test_fields_that_a_server_refuses_are_left_out(serve, judge, refused, notes, recorder):
     def answer(body, _):
         for key, most in refused.items():
             if key in body and (most is None or body[key] > most):
@@ -616,7 +614,6 @@ def test_fields_that_a_server_refuses_are_left_out(serve, judge, refused, notes)
         return chat("No", [("No", YES), ("Yes", NO)] if known else None)
 
     server = serve(answer)
-    recorder = Recorder()
     made = judge(server.url)
     p = made.p(points(20), recorder.run)
     assert p == pytest.approx([1 if "logprobs" in refused else 0.75] * 20)
@@ -643,7 +640,9 @@ def test_requests_keep_to_a_rate(serve, judge, monkeypatch):
 
 @pytest.mark.parametrize("key", ["token", "max", "p", "sk-x"])
 @pytest.mark.parametrize("field", ["max_tokens", "temperature", "repeat_penalty"])
-def test_a_key_that_is_a_word_of_the_servers_message(serve, judge, monkeypatch, key, field):
+def test_a_key_that_is_a_word_of_the_servers_message(
+    serve, judge, monkeypatch, key, field, recorder
+):
     monkeypatch.setenv("OPENAI_API_KEY", key)
 
     def answer(body, _):
@@ -652,7 +651,6 @@ def test_a_key_that_is_a_word_of_the_servers_message(serve, judge, monkeypatch, 
 
     answered = official_answer("no", 0.0) if field == "repeat_penalty" else chat("no")
     server = serve(answer)
-    recorder = Recorder()
     more = {"scoring": "official"} if field == "repeat_penalty" else {}
     assert judge(server.url, **more).p([point()], recorder.run).tolist() == [1]
     assert len(server.bodies) == 2
@@ -724,8 +722,7 @@ def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
     assert len(server.bodies) == 10
 
 
-def test_an_interrupted_run_is_resumed(serve, judge):
-    server = serve(lambda *_: chat("no"))
+def test_an_interrupted_run_is_resumed(server, judge, recorder):
 
     def interrupt(done, total):
         if done >= 3:
@@ -735,7 +732,6 @@ def test_an_interrupted_run_is_resumed(serve, judge):
         judge(server.url, concurrency=2).p(points(10), Run(report=interrupt))
     before = len(server.bodies)
     assert 3 <= before <= 5
-    recorder = Recorder()
     assert judge(server.url, concurrency=2).p(points(10), recorder.run).tolist() == [1] * 10
     assert len(server.bodies) == 10  # none twice: what was under way was kept as well
     assert recorder.steps[0] == (before + 1, 10)
@@ -768,8 +764,7 @@ def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
     assert len(server.bodies) == 3
 
 
-def test_a_damaged_answer_is_requested_again(serve, judge, tmp_path):
-    server = serve(lambda *_: chat("no"))
+def test_a_damaged_answer_is_requested_again(server, judge, tmp_path):
     judge(server.url).p(points(3))
     with sqlite3.connect(tmp_path / "cache" / "answers.sqlite") as database:
         key, value = database.execute("SELECT key, found FROM entries").fetchone()
@@ -779,8 +774,7 @@ def test_a_damaged_answer_is_requested_again(serve, judge, tmp_path):
     assert len(server.bodies) == 4
 
 
-def test_without_a_cache_nothing_is_kept(serve, judge, tmp_path):
-    server = serve(lambda *_: chat("no"))
+def test_without_a_cache_nothing_is_kept(server, judge, tmp_path):
     for _ in range(2):
         judge(server.url, cache=False).p([point()])
     assert len(server.bodies) == 2
@@ -828,8 +822,7 @@ def test_the_usage_or_else_the_estimate_counts(serve, judge):
     assert made.budget.spent == pytest.approx(4 * estimated)
 
 
-def test_a_dry_run_asks_nothing(serve, judge):
-    server = serve(lambda *_: chat("no"))
+def test_a_dry_run_asks_nothing(server, judge):
     made = judge(server.url, price_in=2, price_out=8, max_tokens=10)
     judge(server.url, max_tokens=10).p(points(1))
     estimate = made.dry_run([*points(3), points(3)[1]])
@@ -840,7 +833,7 @@ def test_a_dry_run_asks_nothing(serve, judge):
     assert made.dry_run([]).requests == 0
     assert "2 requests (1 more answer from the cache)" in str(estimate)
     assert judge(server.url).dry_run(points(3)).cost is None
-    local = judging(model="an/unknown-model")  # is not loaded before it is needed
+    local = Judge(model="an/unknown-model")  # is not loaded before it is needed
     assert (local.dry_run(points(3)).requests, local.dry_run(points(3)).cost) == (3, 0)
     assert local.p([]).shape == (0,)
     assert len(server.bodies) == 1
@@ -873,10 +866,8 @@ def test_examples_are_of_the_task_balanced_and_never_the_datapoint_itself(tmp_pa
     assert drawn(task=Task.TS) == []
 
 
-def test_examples_stand_in_the_prompt(serve, judge, tmp_path):
+def test_examples_stand_in_the_prompt(server, judge, tmp_path, recorder):
     file = write_json(tmp_path / "val.json", labelled())
-    server = serve(lambda *_: chat("no"))
-    recorder = Recorder()
     made = judge(server.url, shots=4, examples=str(file))
     made.p([point(), point(task=Task.TS)], recorder.run)
     prompts = [body["messages"][0]["content"] for body in server.bodies]
@@ -898,14 +889,14 @@ def test_missing_examples_are_reported(judge, tmp_path):
 # A model on this machine
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tiny_models.causal_model(tmp_path_factory.mktemp("llama"))
+@pytest.fixture
+def folder(tiny):
+    return tiny("causal_model")
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    return tiny_models.causal_model(tmp_path_factory.mktemp("plain"), chat=False)
+@pytest.fixture
+def plain(tiny):
+    return tiny("causal_model", chat=False)
 
 
 def by_hand(folder, prompt, *, marks):
@@ -924,7 +915,7 @@ def by_hand(folder, prompt, *, marks):
 @pytest.mark.parametrize("in_chat", [True, False])
 def test_a_local_model_by_hand(folder, plain, batch_tokens, in_chat):
     name = folder if in_chat else plain
-    made = judging(model=str(name), template="official-chat")
+    made = Judge(model=str(name), template="official-chat")
     datapoints = [point(hyp="he " * i, tgt="the cat") for i in range(4)]
     p = made.p(datapoints, Run(batch_tokens=batch_tokens))
     for datapoint, value in zip(datapoints, p):
@@ -954,7 +945,7 @@ def test_a_chat_template_that_fails_is_reported(plain, tmp_path, template, messa
     if template:
         (broken / "chat_template.jinja").write_text(template, encoding="utf-8")
     with pytest.raises(ShroomError, match=message):
-        judging(model=str(broken), mode="chat").p([point()])
+        Judge(model=str(broken), mode="chat").p([point()])
 
 
 @pytest.mark.parametrize(
@@ -972,10 +963,9 @@ def test_a_chat_template_that_fails_is_reported(plain, tmp_path, template, messa
         ("[THINK]", "yes, or", None),
     ],
 )
-def test_a_local_model_is_read_as_a_server_is(tmp_path, opened, said, p):
+def test_a_local_model_is_read_as_a_server_is(tmp_path, opened, said, p, recorder):
     name = tiny_models.saying(tmp_path / "model", said, opened)
-    recorder = Recorder()
-    found = judging(model=str(name), max_tokens=20).p([point()], recorder.run)
+    found = Judge(model=str(name), max_tokens=20).p([point()], recorder.run)
     assert found == pytest.approx([0.5 if p is None else p], abs=1e-3)
     assert len(recorder.notes) == (p is None)
     assert p is not None or "increase max_tokens" in recorder.notes[0]
@@ -992,16 +982,15 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
     content["model"]["vocab"] = {token: i for i, token in vocabulary.items()}
     content["model"]["merges"] = []
     file.write_text(json.dumps(content))
-    made = judging(model=str(folder), template="official-chat")
+    made = Judge(model=folder, template="official-chat")
     (p,) = made.p([point()])
     _, logprobs = by_hand(folder, made.dry_run([point()]).prompt, marks=True)
     mass = np.exp(logprobs[[300, 301, 302]].astype(float))
     assert p == pytest.approx(mass[2] / mass.sum(), abs=1e-4)
 
 
-def test_the_official_baseline_with_a_local_model(plain):
-    made = judging(model=str(plain), scoring="official")
-    recorder = Recorder()
+def test_the_official_baseline_with_a_local_model(plain, recorder):
+    made = Judge(model=plain, scoring="official")
     p, labels = made.decide(points(3), recorder.run)
     assert p.tolist() == [0.5] * 3  # random weights say neither
     assert labels.dtype == bool
@@ -1009,10 +998,9 @@ def test_the_official_baseline_with_a_local_model(plain):
     assert made.dry_run(points(1)).prompt.startswith("<s>[INST] Context: target 0\n")
 
 
-def test_a_long_context_is_cut_to_what_the_model_reads(folder):
-    recorder = Recorder()
+def test_a_long_context_is_cut_to_what_the_model_reads(folder, recorder):
     long = point(tgt="the cat sat on the mat. " * 2500, hyp="he did not want to go there")
-    made = judging(model=str(folder), context_chars=60_000)
+    made = Judge(model=folder, context_chars=60_000)
     (p,) = made.p([long], recorder.run)
     assert 0 <= p <= 1
     note = "1 context had to be truncated, because the model reads at most 512"
@@ -1030,7 +1018,7 @@ def test_a_long_context_is_cut_to_what_the_model_reads(folder):
 def test_the_recipe_of_the_official_baseline():
     recipe = tomllib.loads((ROOT / "baselines" / "official-mistral-7b.toml").read_text())
     assert (recipe.pop("detector"), recipe.pop("data")) == ("judge", ["val", "test"])
-    made = judging(**recipe)
+    made = Judge(**recipe)
     assert (made.labels_itself, made.seed) == (True, 442)
     assert recipe["endpoint"] == "http://localhost:8080/v1"
     assert recipe["model"] == "mistral-7b-instruct-v0.2.Q6_K"

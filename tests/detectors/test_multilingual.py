@@ -28,13 +28,12 @@ def p_of(path):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_recipe_judges_translations_by_their_source(name, tmp_path, shroom):
+def test_a_recipe_judges_translations_by_their_source(name, tmp_path, done):
     make, kind = MODELS[name]
     model, data = make(tmp_path / "model"), write_json(tmp_path / "mt.json", ROWS)
     recipe, out = ROOT / "baselines" / f"{name}-multilingual.toml", tmp_path / "p.json"
     given = ("--model", model, "-o", out, "--set", "reference=src")
-    code, _, err = shroom("predict", recipe, data, *given)
-    assert code == 0, err
+    done("predict", recipe, data, *given)
     points = read(data)
     src, tgt, both = (
         kind(str(model), **settings).p(points)
@@ -66,13 +65,12 @@ def test_the_texts_with_which_a_hypothesis_is_compared(kind, settings, paraphras
         assert chosen.premises(Datapoint(hyp="H", src="S", tgt="T", task=task)) == texts
 
 
-def test_the_recipe_is_fitted_and_predicts_without_a_target(tmp_path, shroom):
+def test_the_recipe_is_fitted_and_predicts_without_a_target(tmp_path, shroom, done):
     rows = [{**row, "task": "MT", "tgt": ""} for row in gold(24)]
     data, model = write_json(tmp_path / "mt.json", rows), encoder(tmp_path / "model")
     fitted, out = tmp_path / "fitted.json", tmp_path / "p.json"
     recipe = ROOT / "baselines" / "similarity-multilingual.toml"
-    code, _, err = shroom("fit", recipe, data, "--model", model, "-o", fitted, "--folds", 2)
-    assert code == 0, err
+    done("fit", recipe, data, "--model", model, "-o", fitted, "--folds", 2)
     content = json.loads(fitted.read_text())
     assert (content["reference"], content["multilingual"]) == ("src", True)
     new = write_json(tmp_path / "new.json", ROWS)

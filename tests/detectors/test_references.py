@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conftest import write_json
-from tiny_models import encoder, nli_model
 
 from shroom.core.datapoint import pair, premises
 from shroom.core.problems import InvalidInput, ShroomError
@@ -24,23 +23,18 @@ ROWS = [
 ROWS.insert(1, {**ROWS[0], "tgt": "A mouse."})
 
 
-@pytest.fixture(scope="module")
-def models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models")
-    nli = [str(nli_model(folder / name, seed=seed)) for seed, name in enumerate("ab")]
-    return {"nli": nli, "similarity": str(encoder(folder / "encoder"))}
-
-
 @pytest.mark.parametrize("name", ["lexical", "cross-encoder", "unigram", "nli", "similarity"])
-def test_the_best_supported_reference_counts(name, models, tmp_path, shroom):
+def test_the_best_supported_reference_counts(name, tiny, tmp_path, done):
     data, out = write_json(tmp_path / "several.json", ROWS), tmp_path / "p.json"
-    given = {"model": models[name]} if name in models else {}
-    given |= {"language": "other"} if name == "unigram" else {}  # which needs no spaCy
+    given = {
+        "nli": {"model": [tiny("nli_model"), tiny("nli_model", seed=1)]},
+        "similarity": {"model": tiny("encoder")},
+        "unigram": {"language": "other"},  # which needs no spaCy
+    }.get(name, {})
     recipe = tmp_path / "recipe.toml"
     settings = {"detector": name, **given}.items()
     recipe.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in settings))
-    code, _, err = shroom("predict", recipe, data, "-o", out)
-    assert code == 0, err
+    done("predict", recipe, data, "-o", out)
     chosen, single = detector(name, **given), []
     for row in ROWS:
         texts = [row["tgt"]] if isinstance(row["tgt"], str) else row["tgt"]

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-import tiny_models
 from conftest import write_json
 from hypothesis import given
 from hypothesis import strategies as st
@@ -198,14 +197,11 @@ def test_files_that_cannot_be_read(tmp_path):
 # NLI and BERTScore
 
 
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    return str(tiny_models.encoder(tmp_path_factory.mktemp("encoder"), "bert"))
-
-
-def test_bertscore_is_greedy_matching(tmp_path, encoder):
+def test_bertscore_is_greedy_matching(tmp_path, tiny, notes):
     import torch
     from transformers import AutoModel, AutoTokenizer
+
+    encoder = tiny("encoder")
 
     def p(hyp, samples, run=RUN):
         return p_of(tmp_path, hyp, samples, run, variant="bertscore", model=encoder)
@@ -227,15 +223,14 @@ def test_bertscore_is_greedy_matching(tmp_path, encoder):
     assert p(" ".join(hyps), samples) == pytest.approx(1 - np.mean(best), abs=1e-5)
     assert p(HYP, [HYP] * 3) == pytest.approx(0, abs=1e-5)
     assert p(HYP, ["", " \n"]) == 1
-    notes = []
     long = [*NEAR, "rain " * 10_000, "\ud800 odd", "猫だ。"]
     small = p(HYP, long, Run(batch_tokens=1, note=notes.append))
     assert small == pytest.approx(p(HYP, long, Run(batch_tokens=10**6)), abs=1e-5)
     assert notes == ["1 sentence had to be truncated: the encoder reads at most 64 tokens"]
 
 
-def test_nli_is_the_mean_share_of_contradiction(tmp_path):
-    folder = str(tiny_models.nli_model(tmp_path / "nli"))
+def test_nli_is_the_mean_share_of_contradiction(tmp_path, tiny):
+    folder = tiny("nli_model")
     samples = [[*NEAR, ""], FAR[:1]]
     path = write_json(tmp_path / "s.json", [{"samples": texts} for texts in samples])
     p = SelfCheck(samples=path, variant="nli", model=folder).p([point(), point("a mat")])

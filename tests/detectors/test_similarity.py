@@ -45,15 +45,9 @@ POINTS = [
 P = np.array([(n * 7 % 6) / 5 for n in range(len(POINTS))])
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """Make each encoder once."""
-
-    @functools.cache
-    def make(architecture="bert", pooling="mean", **more):
-        return str(encoder(tmp_path_factory.mktemp("encoder"), architecture, pooling, **more))
-
-    return make
+@pytest.fixture
+def made(tiny):
+    return functools.partial(tiny, "encoder")
 
 
 def directly(folder, texts, pooling):
@@ -98,9 +92,8 @@ def test_a_tokenizer_that_names_no_padding(tmp_path):
     np.testing.assert_allclose(SentenceEncoder(folder).embed(TEXTS, Run()), expected, atol=1e-5)
 
 
-def test_without_the_files_of_a_sentence_encoder_tokens_are_averaged(made):
+def test_without_the_files_of_a_sentence_encoder_tokens_are_averaged(made, notes):
     folder = made(sentence_transformers=False)
-    notes = []
     found = SentenceEncoder(folder).embed(TEXT, Run(note=notes.append))
     np.testing.assert_allclose(found, directly(folder, TEXT, "mean"), atol=1e-5)
     SentenceEncoder(made()).embed(TEXT, Run(note=notes.append))  # which states its pooling
@@ -108,7 +101,7 @@ def test_without_the_files_of_a_sentence_encoder_tokens_are_averaged(made):
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_out_of_the_hubs_reach_nothing_is_guessed_in_silence(whole, tmp_path, monkeypatch):
+def test_out_of_the_hubs_reach_nothing_is_guessed_in_silence(whole, tmp_path, monkeypatch, notes):
     """An encoder of CLS in the hub's cache, of which modules.json may never have been fetched."""
     from huggingface_hub import constants
 
@@ -120,7 +113,6 @@ def test_out_of_the_hubs_reach_nothing_is_guessed_in_silence(whole, tmp_path, mo
         (snapshot / "modules.json").unlink()
         shutil.rmtree(snapshot / "1_Pooling")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    notes = []
     found = SentenceEncoder("an/encoder").embed(TEXT, Run(note=notes.append))
     expected = directly(str(snapshot), TEXT, "cls" if whole else "mean")
     np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -181,9 +173,8 @@ def test_the_default_prompt_is_applied(tmp_path, prompts, more):
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
-def test_windows_leave_room_for_the_default_prompt(tmp_path):
+def test_windows_leave_room_for_the_default_prompt(tmp_path, notes):
     folder = prompted(tmp_path, {"query": "The dog sat on the mat: "}, length=24)
-    notes = []
     run = Run(note=notes.append)
     Similarity(folder).p([point(tgt=" ".join(TEXT))], run)
     assert len(notes) == 1
@@ -233,8 +224,7 @@ def test_weights_that_lack_a_part_are_refused_and_never_random(tmp_path):
 
 
 @pytest.mark.parametrize("hyp", ["", " ", "\ud800", "\x00", "[SEP]", "word " * 10_000, "文" * 100])
-def test_hostile_hypotheses(hyp, made):
-    notes = []
+def test_hostile_hypotheses(hyp, made, notes):
     (p,) = Similarity(made()).p([point(hyp=hyp)], Run(note=notes.append))
     assert 0 <= p <= 1
     assert len(notes) == (len(hyp) > 64)

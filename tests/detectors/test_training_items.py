@@ -107,16 +107,6 @@ def test_in_sample_p_go_where_a_record_can_mark_them(output, fitted, shroom, tmp
     assert "--in-sample needs a folder" in err
 
 
-def test_what_is_explained_is_the_fitted_model(fitted, shroom):
-    model, data = fitted()
-    given = ("--index", 0, "--model", model, "--format", "json")
-    code, text, _ = shroom("explain", "lexical", data / TRACK, *given)
-    points = read(data / TRACK)
-    unseen = detector("lexical", model=str(model)).p(points[:1])[0]
-    assert code == 0
-    assert json.loads(text)["p"] != pytest.approx(unseen, abs=1e-9)
-
-
 def test_another_reference_has_no_out_of_fold_p():
     shipped = detector("cross-encoder").training_items
     for reference in ("src", "tgt", "both"):

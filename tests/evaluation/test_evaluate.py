@@ -170,21 +170,20 @@ def test_the_floor_is_the_more_frequent_label():
 
 
 @pytest.mark.parametrize("labels", [[True] * 9, [False] * 9, [True], [False]])
-def test_one_class_and_one_item_are_undefined_and_not_nan(shroom, tmp_path, labels):
+def test_one_class_and_one_item_are_undefined_and_not_nan(in_json, done, tmp_path, labels):
     data = write_lines(tmp_path / "one.jsonl", [felm_row(0, labels)])
     given = ("evaluate", "lexical", "--on", f"felm={data}", "--runs", tmp_path / "runs")
     page = tmp_path / "page.html"
-    code, out, err = shroom(*given, "--html", page)
-    assert code == 0, err
+    out = done(*given, "--html", page)
     assert "nan" not in out.lower()
     assert "undefined" in out
     assert_good(page.read_text())
-    (cell,) = json.loads(shroom(*given, "--format", "json")[1])["rows"][0]["cells"]
+    (cell,) = in_json(*given)["rows"][0]["cells"]
     assert cell["accuracy"] is not None
     assert cell["balanced_accuracy"] is cell["auroc"] is cell["rho"] is None
 
 
-def test_what_was_seen_in_training_is_marked_everywhere(shroom, tmp_path, runs):
+def test_what_was_seen_in_training_is_marked_everywhere(shroom, in_json, tmp_path, runs):
     files = {"a": gold(30), "b": [{**row, "hyp": f"other {row['hyp']}"} for row in gold(30)]}
     one, other = (write_json(tmp_path / f"{name}.json", rows) for name, rows in files.items())
     model, page = tmp_path / "model.json", tmp_path / "page.html"
@@ -200,7 +199,7 @@ def test_what_was_seen_in_training_is_marked_everywhere(shroom, tmp_path, runs):
         assert "lexical*" not in out
         assert "<bdi>lexical=model.json*</bdi>" in page.read_text()
         assert "in-sample" in page.read_text()
-        rows = json.loads(shroom(*where, "--format", "json")[1])["rows"]
+        rows = in_json(*where)["rows"]
         assert [row["cells"][0]["in_sample"] for row in rows] == [30, 0]
     code, out, _ = shroom(*given, "--on", other, "--html", page)
     assert "in-sample" not in out + page.read_text()
@@ -562,13 +561,12 @@ def test_the_verdict_claims_no_more_than_the_intervals_show(noise, resamples, ve
 
 @pytest.mark.parametrize("more", [FEW, ("--no-ci",)])
 def test_text_keeps_to_a_hundred_columns_and_the_page_is_whole(
-    shroom, tmp_path, felm, constant, runs, more
+    done, tmp_path, felm, constant, runs, more
 ):
     names = [constant(f"a-detector-with-quite-a-long-name-{n}", value=0.1 * n) for n in range(4)]
     views = ["--on", f"felm={felm}", "--on", f"felm:prompt={felm}", "--on", str(VAL)]
     given = ("lexical", *names, constant(cut="<script>"), *views, "--runs", runs, *more)
-    code, out, err = shroom("evaluate", *given, "--html", tmp_path / "page.html")
-    assert code == 0, err
+    out = done("evaluate", *given, "--html", tmp_path / "page.html")
     assert max(map(len, out.splitlines())) <= 100
     for name in ("lexical", "felm:prompt", "semeval2024", "floor: majority label"):
         assert name in out

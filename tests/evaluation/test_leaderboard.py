@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 
 import pytest
-from conftest import DATA, ROOT, SAMPLE, gold, write_json
+from conftest import DATA, ROOT, SAMPLE, gold, write_json, write_lines
 from made_up import AGNOSTIC, AWARE, answers, contest
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError
@@ -235,8 +235,7 @@ def test_files_zips_folders_and_links_of_any_kind(tmp_path, shroom):
     rows = json.loads((folder / "folder" / AWARE).read_text())
     write_json(folder / f"files.{AWARE}", rows)
     write_json(folder / f"files.{AGNOSTIC}", rows)
-    lines = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / f"lines.{AWARE}l").write_text(lines)
+    write_lines(folder / f"lines.{AWARE}l", rows)
     with zipfile.ZipFile(folder / "Packed.ZIP", "w") as archive:
         archive.writestr(f"deep/er/{AWARE}", json.dumps(rows))
     (folder / "linked").symlink_to(folder / "folder")
@@ -314,13 +313,12 @@ def test_refusals(places, tmp_path, shroom):
             call(folder / "good" / AWARE, truth)
 
 
-def test_wrong_gold_is_told_once_and_not_of_each_system(places, shroom):
+def test_wrong_gold_is_told_once_and_not_of_each_system(places, refused):
     text = (places[1] / AWARE).read_text()
     (places[1] / AWARE).write_text(
         text.replace('"p(Hallucination)": 0.2', '"p(Hallucination)": NaN')
     )
-    code, out, err = shroom("leaderboard", *places)
-    assert (code, out) == (1, "")
+    err = refused("leaderboard", *places)
     assert str(places[1] / AWARE) in err
     assert "good" not in err
     with pytest.raises(InvalidInput):
@@ -521,12 +519,11 @@ def test_splits_are_not_ranked_together(both_splits, shroom):
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "markdown"])
-def test_odd_names(places, shroom, form):
+def test_odd_names(places, done, form):
     odd = ["=cmd()", "a|b", "<script>", "x\x1b[31m\n", "[a](javascript:1)", "*_`", "é中", "-"]
     for name in odd:
         shutil.copytree(places[0] / "good", places[0] / name)
-    code, out, _ = shroom("leaderboard", *places, *FEW, "--format", form)
-    assert code == 0
+    out = done("leaderboard", *places, *FEW, "--format", form)
     if form == "json":
         assert {row["system"] for row in json.loads(out)["rows"]} >= set(odd)
     elif form == "csv":

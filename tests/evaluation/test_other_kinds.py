@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, write_lines
 
 EXAMPLES = ROOT / "docs" / "examples"
 METRICS = {
@@ -29,28 +29,22 @@ def systems(tmp_path):
         shutil.copytree(EXAMPLES / edition / "system", folder / "mine")
         (file,) = (folder / "mine").iterdir()
         (gold,) = (EXAMPLES / edition / "gold").iterdir()
-        (folder / "oracle").mkdir()
-        keys = ("id", "index", "labels", "soft_labels", "hard_labels", "has_factual_mistakes")
+        keys = ("id", "index", "labels", "soft_labels", "hard_labels")
+        keys += ("has_factual_mistakes", "has_fluency_mistakes")
         rows = [json.loads(line) for line in gold.read_text("utf-8").splitlines()]
-        (folder / "oracle" / file.name).write_text(
-            "".join(
-                json.dumps({k: v for k, v in row.items() if k in (*keys, "has_fluency_mistakes")})
-                + "\n"
-                for row in rows
-            )
-        )
+        own = [{k: v for k, v in row.items() if k in keys} for row in rows]
+        write_lines(folder / "oracle" / file.name, own)
         return folder, EXAMPLES / edition / "gold"
 
     return make
 
 
 @each_edition
-def test_the_leaderboard_ranks_by_the_editions_metrics(shroom, systems, tmp_path, edition):
+def test_the_leaderboard_ranks_by_the_editions_metrics(done, systems, tmp_path, edition):
     folder, gold = systems(edition)
     page = tmp_path / "page.html"
     options = ("--edition", edition, "--html", page, "--format", "json")
-    code, out, err = shroom("leaderboard", folder, gold, *options)
-    assert code == 0, err
+    out = done("leaderboard", folder, gold, *options)
     rows = json.loads(out)["rows"]
     ranked = [row["system"] for row in rows if row.get("rank")]
     assert ranked == ["oracle", "mine"]
@@ -62,24 +56,20 @@ def test_the_leaderboard_ranks_by_the_editions_metrics(shroom, systems, tmp_path
 
 
 @each_edition
-def test_compare_tests_each_metric_of_the_edition(shroom, systems, edition):
+def test_compare_tests_each_metric_of_the_edition(done, systems, edition):
     folder, gold = systems(edition)
     pair = folder / "oracle", folder / "mine"
-    code, out, err = shroom("compare", *pair, gold, "--edition", edition, "--trials", "200")
-    assert code == 0, err
+    out = done("compare", *pair, gold, "--edition", edition, "--trials", "200")
     for metric in METRICS[edition]:
         assert f", {metric}, n = " in out
     assert f"edition:{edition}|track:en|" in out
 
 
 @each_edition
-def test_a_report_has_scores_and_floors_and_nothing_of_labels(shroom, systems, tmp_path, edition):
+def test_a_report_has_scores_and_floors_and_nothing_of_labels(done, systems, tmp_path, edition):
     folder, gold = systems(edition)
     page = tmp_path / "report.html"
-    code, _, err = shroom(
-        "report", folder / "oracle", folder / "mine", gold, "--edition", edition, "-o", page
-    )
-    assert code == 0, err
+    done("report", folder / "oracle", folder / "mine", gold, "--edition", edition, "-o", page)
     text = page.read_text("utf-8")
     assert f"floor: {FLOORS[edition]}" in text
     for heading in ("Reliability</h3>", "Confusion</h3>", "McNemar"):

@@ -89,8 +89,7 @@ def test_a_second_run_costs_only_what_is_new(tmp_path):
     assert told == [(3, 4), (4, 4)]
 
 
-def test_what_the_values_depend_on_is_told_apart(tmp_path, monkeypatch):
-    notes = []
+def test_what_the_values_depend_on_is_told_apart(tmp_path, monkeypatch, notes):
     run, worker = Run(stores=[Store(tmp_path / "cache")], note=notes.append), Worker()
     run_over(["a"], worker, run, scope=lambda: None)  # may be any model
     assert notes == ["the version of the model is unknown, so its results are not stored"]

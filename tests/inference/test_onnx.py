@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from conftest import SAMPLE
-from tiny_models import NLI_ARCHITECTURES, TEXT, nli_graph, nli_model
+from tiny_models import NLI_ARCHITECTURES, TEXT, nli_graph
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.nli import NLI
@@ -32,13 +32,8 @@ def as_graph(folder, to):
 
 
 @pytest.fixture(scope="module")
-def weights(tmp_path_factory):
-    return str(nli_model(tmp_path_factory.mktemp("weights"), "bert", length=256))
-
-
-@pytest.fixture(scope="module")
-def graph(weights, tmp_path_factory):
-    return as_graph(weights, tmp_path_factory.mktemp("graph"))
+def graph(tiny, tmp_path_factory):
+    return as_graph(tiny("nli_model", "bert", length=256), tmp_path_factory.mktemp("graph"))
 
 
 @pytest.fixture
@@ -51,22 +46,22 @@ def probabilities(model, **how):
 
 
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
-def test_a_graph_says_what_its_model_says(architecture, tmp_path):
-    weights = nli_model(tmp_path / "weights", architecture, length=256)
-    graph = as_graph(str(weights), tmp_path / "graph")
+def test_a_graph_says_what_its_model_says(architecture, tiny, tmp_path):
+    weights = tiny("nli_model", architecture, length=256)
+    graph = as_graph(weights, tmp_path / "graph")
     np.testing.assert_allclose(probabilities(graph), probabilities(weights), atol=1e-4)
     small = probabilities(graph, batch_tokens=1)
     np.testing.assert_allclose(small, probabilities(graph), atol=1e-4)
 
 
-def test_where_a_graph_may_be(weights, copy):
+def test_where_a_graph_may_be(tiny, copy):
     expected = probabilities(copy)
     np.testing.assert_array_equal(probabilities(copy / "model.onnx"), expected)
     (copy / "onnx").mkdir()
     (copy / "model.onnx").rename(copy / "onnx" / "model.onnx")
     np.testing.assert_array_equal(probabilities(copy), expected)
     np.testing.assert_array_equal(probabilities(copy / "onnx" / "model.onnx"), expected)
-    for file in Path(weights).glob("*.safetensors"):
+    for file in Path(tiny("nli_model", "bert", length=256)).glob("*.safetensors"):
         shutil.copy(file, copy)
     assert hub.onnx_file(str(copy)) is None  # weights come before a graph
     assert hub.onnx_file(str(copy / "onnx" / "model.onnx"))

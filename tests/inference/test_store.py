@@ -108,7 +108,7 @@ def test_a_damaged_value_is_not_read(path, value):
 @pytest.mark.parametrize(
     "made", [b"no database" * 100, b"SQLite format 3\0" + b"\xff" * 5000, "folder", "held"], ids=str
 )
-def test_a_file_that_cannot_be_used_is_noted_once(path, made):
+def test_a_file_that_cannot_be_used_is_noted_once(path, made, notes):
     path.parent.mkdir()
     if made == "folder":
         path.mkdir()
@@ -119,7 +119,6 @@ def test_a_file_that_cannot_be_used_is_noted_once(path, made):
     else:
         path.write_bytes(made)
     before = path.read_bytes() if path.is_file() else None
-    notes = []
     store = Store(path, note=notes.append, patience=0.05)
     store.put("s", {"l": b"v"})
     store.put("s", {"m": b"v"})
@@ -131,7 +130,7 @@ def test_a_file_that_cannot_be_used_is_noted_once(path, made):
 
 
 @pytest.mark.parametrize("index", [False, True])
-def test_a_damaged_key_gives_no_wrong_value_and_no_endless_loop(path, index):
+def test_a_damaged_key_gives_no_wrong_value_and_no_endless_loop(path, index, notes):
     store = Store(path)
     store.put("s", some(400))
     store.close()
@@ -140,7 +139,6 @@ def test_a_damaged_key_gives_no_wrong_value_and_no_endless_loop(path, index):
     place = content.rindex(key) if index else content.index(key)
     path.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
     assert Store(path).get("s", some(400)).items() <= some(400).items()
-    notes = []
     Store(path, note=notes.append).shrink()
     assert len(notes) <= 1
 

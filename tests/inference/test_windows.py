@@ -1,12 +1,10 @@
 """Long premises: how they are split, what the windows hold, and what follows from them."""
 
-import functools
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, encoder, nli_model, tokenizer
+from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, tokenizer
 
 from shroom.core.datapoint import pair
 from shroom.detectors.cross_encoder.detector import CrossEncoder
@@ -132,6 +130,9 @@ def test_overlap():
     assert windows(text, 3, words) == three[::2]
     assert windows(text, 3, words, overlap=9) == three
     assert windows(text, 5, words, overlap=9) == [text]
+    # A window is as long as what the prefix leaves, with the blank between its sentences.
+    text = "No. No. No. So it was."
+    assert windows(text, 18, characters, prefix="A b ") == ["No. No. No.", "So it was."]
 
 
 def test_a_sentence_that_fits_into_no_window_is_cut_at_words():
@@ -216,22 +217,13 @@ def test_rows_are_probabilities_in_any_order_of_windows(rows, chance):
 # --- the detectors
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    @functools.cache
-    def make(architecture="roberta", kind=nli_model):
-        return str(kind(tmp_path_factory.mktemp("model"), architecture))
-
-    return make
-
-
 LONG = " ".join(TEXT * 6)
 HYP = "It rained all day."
 
 
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
-def test_nli_by_brute_force(architecture, made):
-    folder = made(architecture)
+def test_nli_by_brute_force(architecture, tiny, notes):
+    folder = tiny("nli_model", architecture)
     reader = PairReader(tokenizer(architecture), LENGTH)
     parts, _ = parts_of(LONG, HYP, reader, Windows())
     assert len(parts) > 5
@@ -239,7 +231,6 @@ def test_nli_by_brute_force(architecture, made):
     rows = NLI(folder).probabilities([(one, HYP) for one in parts])
     e, c = rows[:, 0].max(), min(rows[:, 2].max(), 1 - rows[:, 0].max())
     points = [pair("A cat.", HYP), pair(LONG, HYP), pair(TEXT[1], HYP)]
-    notes = []
     p = NLI(folder).p(points, Run(note=notes.append))
     assert p[1] == pytest.approx(p_from(np.array([e]), np.array([c]))[0], abs=1e-5)
     (note,) = notes
@@ -253,13 +244,12 @@ def test_nli_by_brute_force(architecture, made):
     np.testing.assert_allclose(mean[0], rows.mean(axis=0), atol=1e-5)
 
 
-def test_similarity_by_brute_force(made):
-    folder = made("bert", encoder)
+def test_similarity_by_brute_force(tiny, notes):
+    folder = tiny("encoder")
     count = lambda texts: counts(tokenizer("bert"), texts)  # noqa: E731
     parts = windows(LONG, LENGTH - 2, count)
     assert len(parts) > 3
     apart = Similarity(folder).p([pair(one, HYP) for one in parts])
-    notes = []
     (p,) = Similarity(folder).p([pair(LONG, HYP)], Run(note=notes.append))
     assert p == pytest.approx(apart.min(), abs=1e-6)
     assert f"split into {len(parts)} windows" in notes[0]
@@ -269,20 +259,19 @@ def test_similarity_by_brute_force(made):
     assert p == pytest.approx(apart[0], abs=0.5)
 
 
-def test_selfcheck_reads_long_samples_in_windows(made):
-    apart = NLI(made()).probabilities([(LONG, HYP)])
-    notes = []
-    p = SelfCheck(variant="nli", model=made()).against([HYP], [(LONG,)], Run(note=notes.append))
+def test_selfcheck_reads_long_samples_in_windows(tiny, notes):
+    model = tiny("nli_model")
+    apart = NLI(model).probabilities([(LONG, HYP)])
+    p = SelfCheck(variant="nli", model=model).against([HYP], [(LONG,)], Run(note=notes.append))
     assert p == pytest.approx(p_from(apart[:, 0], apart[:, 2]), abs=1e-6)
     assert "windows" in notes[0]
-    cut = SelfCheck(variant="nli", model=made(), windows="first").against([HYP], [(LONG,)])
-    assert cut == pytest.approx(NLI(made(), windows="first").p([pair(LONG, HYP)]), abs=1e-6)
+    cut = SelfCheck(variant="nli", model=model, windows="first").against([HYP], [(LONG,)])
+    assert cut == pytest.approx(NLI(model, windows="first").p([pair(LONG, HYP)]), abs=1e-6)
 
 
-def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(made):
-    notes = []
+def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(tiny, notes):
     points = [pair(LONG, "word " * 5000), pair("A cat.", "word " * 5000), pair("A cat.", HYP)]
-    p = NLI(made()).p(points, Run(note=notes.append))
+    p = NLI(tiny("nli_model")).p(points, Run(note=notes.append))
     assert ((p >= 0) & (p <= 1)).all()
     assert notes[0].startswith("1 of 3 premises had to be split")
     assert notes[1].startswith("2 of 3 hypotheses had to be truncated")
@@ -291,11 +280,10 @@ def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(made):
 # --- the shipped model
 
 
-def test_a_fact_at_the_end_of_30_000_characters_is_found():
+def test_a_fact_at_the_end_of_30_000_characters_is_found(notes):
     premise = FILLER * (30_000 // len(FILLER)) + FACT
     said = "In 1987 the doctor moved to Lisbon."
     points = [pair(premise, said), pair("A cat sleeps.", "The cat is asleep.")]
-    notes = []
     found, short = CrossEncoder().p(points, Run(note=notes.append))
     assert found < 0.5
     assert notes[0].startswith("1 of 2 premises had to be split")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from made_up import answers
 from scipy import stats
 
+from shroom.core.problems import ShroomError
 from shroom.learners.logistic import Logistic
 from shroom.metrics.correlation import rho
 from shroom.prediction.ensemble import combine
@@ -203,17 +204,16 @@ def test_chance_is_not_flattered(quick):
 # the command
 
 
-def test_one_track_may_be_judged_by_weights_of_both(shroom, files):
+def test_one_track_may_be_judged_by_weights_of_both(shroom, done, files):
     name = "test.model-aware.json"
     preds = f"pred-a/{name}", f"pred-b/{name}"
     data = "--data", files("data")
-    code, _, err = shroom(*files.logistic(*data, preds=preds, out="aware.json"))
-    assert code == 0, err
+    done(*files.logistic(*data, preds=preds, out="aware.json"))
     assert shroom(*files.logistic(*data, out="both"))[0] == 0
     assert files("aware.json").read_text() == (files("both") / name).read_text()
 
 
-def test_order_by_id(shroom, files):
+def test_order_by_id(done, files):
     first, second = (files(f"pred-{it}") / "test.model-aware.json" for it in "ab")
     moved = write_json(files("moved.json"), rows_of(second)[::-1])
     data = "--data", files("data") / "test.model-aware.json"
@@ -224,28 +224,25 @@ def test_order_by_id(shroom, files):
         ("z", moved, first, *data),
         ("w", moved, first),  # in the first's order
     ):
-        code, _, err = shroom("ensemble", *command, "-o", files(f"{out}.json"))
-        assert code == 0, err
+        done("ensemble", *command, "-o", files(f"{out}.json"))
         made[out] = rows_of(files(f"{out}.json"))
     assert made["x"] == made["y"] == made["z"] == made["w"][::-1]
     assert [row["id"] for row in made["x"]] == list(range(100, 140))
 
 
-def test_one_submission_with_fitted_weights(shroom, files):
+def test_one_submission_with_fitted_weights(done, files):
     command = "ensemble", files("pred-a"), "-o", files("out"), "--method", "logistic"
-    code, _, err = shroom(*command, "--train", files("train-a"), "--train-gold", files("gold"))
-    assert code == 0, err
+    done(*command, "--train", files("train-a"), "--train-gold", files("gold"))
     for path in files("out").iterdir():
         assert len({row[P] for row in rows_of(path)}) > 10
 
 
-def test_zeros_and_ones_alone(shroom, files):
+def test_zeros_and_ones_alone(done, files):
     for kind in ("train-a", "pred-a"):
         for path in files(kind).iterdir():
             rows = rows_of(path)
             write_json(path, [{**row, P: int(row[P] > 0.5)} for row in rows])
-    code, _, err = shroom(*files.logistic("--data", files("data")))
-    assert code == 0, err
+    done(*files.logistic("--data", files("data")))
 
 
 CHANGES = {
@@ -259,12 +256,11 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("data", [True, False])
-def test_submissions_that_do_not_fit(shroom, files, change, data):
+def test_submissions_that_do_not_fit(refused, files, change, data):
     path = files("pred-b") / "test.model-aware.json"
     write_json(path, change(rows_of(path)))
     more = ("--data", files("data")) if data else ()
-    code, _, err = shroom("ensemble", files("pred-a"), files("pred-b"), "-o", files("out"), *more)
-    assert code == 1
+    err = refused("ensemble", files("pred-a"), files("pred-b"), "-o", files("out"), *more)
     assert "pred-b" in err
     assert "Traceback" not in err
     assert not files("out").exists()
@@ -366,6 +362,27 @@ def test_refusals(shroom, files, name):
     assert not files("out").exists()
 
 
+@pytest.mark.parametrize(
+    ("systems", "more", "message"),
+    [
+        ("a", {"method": "median"}, "no method 'median'"),
+        ("a", {"train": ["train-a"]}, "are for the method logistic, not mean"),
+        ("a", {"train_gold": "gold"}, "are for the method logistic, not mean"),
+        ("a", {"method": "logistic", "train": ["train-a"]}, "needs train and train_gold"),
+        (
+            "ab",
+            {"method": "logistic", "train": ["train-a"], "train_gold": "gold"},
+            "one training submission for each",
+        ),
+    ],
+)
+def test_arguments_that_do_not_fit_the_method_are_refused(files, systems, more, message):
+    places = {"train": lambda names: [*map(files, names)], "train_gold": files}
+    more = {name: places.get(name, str)(value) for name, value in more.items()}
+    with pytest.raises(ShroomError, match=message):
+        ensemble([files(f"pred-{system}") for system in systems], **more)
+
+
 def test_a_few_datapoints_seen_before_are_told(shroom, files):
     seen_before(files, 1)
     code, _, err = shroom(*files.logistic("--data", files("data")))
@@ -373,13 +390,12 @@ def test_a_few_datapoints_seen_before_are_told(shroom, files):
     assert "note: the training gold contains 1 of the datapoints to predict" in err
 
 
-def test_gold_without_texts_serves_where_no_data_are_given(shroom, files):
+def test_gold_without_texts_serves_where_no_data_are_given(shroom, done, files):
     for path in files("gold").iterdir():
         write_json(path, [{key: row[key] for key in ("label", P)} for row in rows_of(path)])
     code, _, err = shroom(*files.logistic())
     assert code == 0, err
-    code, _, err = shroom(*files.logistic("--data", files("data"), out="again"))
-    assert code == 0, err  # then the texts cannot serve, on either side
+    done(*files.logistic("--data", files("data"), out="again"))
 
 
 def test_constant_p(shroom, files):

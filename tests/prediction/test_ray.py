@@ -68,14 +68,13 @@ def data(tmp_path):
 
 
 @pytest.fixture
-def single(data, tmp_path, shroom):
+def single(data, tmp_path, done):
     """What one process makes of all shards, put together in one file."""
 
     def predict(*detector) -> bytes:
         whole, out = tmp_path / "whole.jsonl", tmp_path / "whole.out.jsonl"
         whole.write_text("".join(lines(rows_of(shard)) for shard in range(9)), encoding="utf-8")
-        code, _, err = shroom("predict", *detector[:1], whole, *detector[1:], "-o", out)
-        assert code == 0, err
+        done("predict", *detector[:1], whole, *detector[1:], "-o", out)
         return out.read_bytes()
 
     return predict
@@ -357,11 +356,10 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     assert union(out).count(b"\n") == 180
 
 
-def test_notes_are_told_and_the_rest_counted(data, tmp_path):
+def test_notes_are_told_and_the_rest_counted(data, tmp_path, notes):
     def judge(shards, worker):
         yield from (replace(it, notes=("a", "b", "c")) for it in here(shards, worker))
 
-    notes = []
     predicted(data, tmp_path / "out", judge, notes=notes)
     assert len(notes) == 21
     assert notes[3].endswith("a1.jsonl: a")
@@ -490,11 +488,9 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_what_ray_cannot_do_is_told_at_once(given, code, said, data, tmp_path, shroom):
+def test_what_ray_cannot_do_is_told_at_once(given, code, said, data, tmp_path, refused):
     given = [text.format(tmp=tmp_path, data=data) for text in given]
-    found, text, err = shroom("predict", "lexical", data, "--engine", "ray", *given)
-    assert (found, text) == (code, "")
-    assert said in err
+    assert said in refused("predict", "lexical", data, "--engine", "ray", *given, code=code)
     assert not (tmp_path / "out").exists()
 
 

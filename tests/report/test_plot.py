@@ -4,7 +4,8 @@ import re
 import xml.etree.ElementTree as ET
 
 import pytest
-from conftest import gold, predictions, write_json
+from conftest import gold, write_json
+from made_up import AGNOSTIC, AWARE, contest
 
 from shroom.core.problems import ShroomError
 from shroom.evaluation.report import report
@@ -20,13 +21,10 @@ ODD = "$x_1$ <b>&amp;<i> 名前 {{ #1d5f9a"
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    tmp_path, n = tmp_path_factory.mktemp("plot"), 24
-    for track in ("agnostic", "aware"):
-        write_json(tmp_path / "gold" / f"val.model-{track}.json", gold(n))
-        for place, system in enumerate((ODD, "second", "third")):
-            said = predictions(n)[place:] + predictions(n)[:place]
-            write_json(tmp_path / system / f"val.model-{track}.json", said)
-    return [tmp_path / name for name in (ODD, "second", "third")], tmp_path / "gold"
+    noises = {ODD: 0.8, "second": 0.5, "third": 0.9}
+    folder = tmp_path_factory.mktemp("plot")
+    systems, held = contest(folder, noises, 24, (AGNOSTIC, AWARE))
+    return [systems / name for name in noises], held
 
 
 @pytest.fixture(scope="module")

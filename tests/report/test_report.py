@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from conftest import DATA, SAMPLE, gold, predictions, write_json
 from html_outline import assert_good
+from made_up import AGNOSTIC, AWARE, contest
 
 from shroom.core.extras import install_hint
 from shroom.evaluation.leaderboard import leaderboard
@@ -69,12 +70,8 @@ def _sketched(monkeypatch):
 @pytest.fixture
 def two(tmp_path):
     """Two systems on both tracks."""
-    for track, n in (("agnostic", 24), ("aware", 18)):
-        write_json(tmp_path / "gold" / f"val.model-{track}.json", gold(n))
-        for place, system in enumerate(("first", "second")):
-            said = predictions(n)[place:] + predictions(n)[:place]
-            write_json(tmp_path / system / f"val.model-{track}.json", said)
-    return [tmp_path / "first", tmp_path / "second"], tmp_path / "gold"
+    systems, held = contest(tmp_path, {"first": 0.9, "second": 0.4}, 24, (AGNOSTIC, AWARE))
+    return [systems / "first", systems / "second"], held
 
 
 def test_without_intervals_and_slices_and_with_more_metrics(two):

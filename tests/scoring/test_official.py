@@ -43,12 +43,11 @@ def official(shroom, folder, tmp_path):
     return dict(line.split(":") for line in out.splitlines()) if code == 0 else None
 
 
-def test_accepts_and_scores(val, test, tmp_path, shroom):
+def test_accepts_and_scores(val, test, tmp_path, shroom, in_json):
     for rows, write in (val, test):
         folder = write(rows)
         assert accepted(shroom, folder)
-        _, out, _ = shroom("score", folder, tmp_path / "gold", "--format", "json")
-        (kit,) = json.loads(out)["results"]
+        (kit,) = in_json("score", folder, tmp_path / "gold")["results"]
         expected = {"aware_acc": repr(kit["accuracy"]), "aware_rho": repr(kit["rho"])}
         assert official(shroom, folder, tmp_path) == expected  # only what was found
 

@@ -158,14 +158,14 @@ def test_a_mean_over_tracks_with_common_items_has_a_wider_interval(tmp_path, shr
     assert [row[name] for name in ("rho", "accuracy_ci")] == [mean["rho"], mean["accuracy_ci"]]
 
 
-def test_of_two_splits_each_has_a_mean_over_its_own_tracks(tmp_path, shroom):
+def test_of_two_splits_each_has_a_mean_over_its_own_tracks(tmp_path, shroom, in_json):
     both = (AWARE, AGNOSTIC)
     every = (*both, *(name.replace("val", "test") for name in both))
     systems, gold = contest(tmp_path, {"one": 0.5}, n=30, files=every)
     line = ("score", systems / "one", gold, *averaged(tmp_path))
     shown = [line.split("  ")[0] for line in shroom(*line)[1].splitlines() if "mean" in line]
     assert shown == ["val mean over 2 tracks", "test mean over 2 tracks"]
-    found = json.loads(shroom(*line, "--format", "json")[1])
+    found = in_json(*line)
     jsonschema.validate(found, json.loads(shroom("score", "--json-schema")[1]))
     assert "mean" not in found
     for split, mean in found["means"].items():
@@ -177,7 +177,7 @@ def test_of_two_splits_each_has_a_mean_over_its_own_tracks(tmp_path, shroom):
     assert shroom(*line)[1].count("mean over") == 1
 
 
-def test_intervals_and_tests_draw_whole_units(tmp_path, shroom):
+def test_intervals_and_tests_draw_whole_units(tmp_path, in_json):
     """Eight answers to each of 15 questions are right or wrong together."""
     edition = '[item]\nunit = "question"\n[files]\npredictions = "{split}.json"\n'
     edition = written(tmp_path, f'{edition}[[splits]]\nname = "dev"\n')
@@ -194,7 +194,7 @@ def test_intervals_and_tests_draw_whole_units(tmp_path, shroom):
             for name, rows in (("old", gold), ("new", changed))
         )
         (scored,), compared, (rescored,) = (
-            json.loads(shroom(*line, "--edition", edition, "--format", "json")[1])[key]
+            in_json(*line, "--edition", edition)[key]
             for line, key in (
                 (("score", one, old), "results"),
                 (("compare", one, other, old, "--trials", "999"), "comparisons"),
