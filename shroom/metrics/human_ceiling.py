@@ -158,9 +158,7 @@ HUMAN_RHO = of_votes(
     -1.0,
     _MODULE,
     f"{NO_PAIRS}, or if for every annotator the votes or the other annotators' shares are constant",
-    about=(
-        "rho of one annotator's votes, used as p, with the other annotators' share of Hallucination"
-    ),
+    about=("rho between one annotator's votes and the other annotators' share of Hallucination"),
     formula="the mean over annotators of rho(vote, the other annotators' share of Hallucination)",
     reference=_LEFT_OUT,
 )
