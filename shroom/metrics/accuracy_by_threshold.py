@@ -119,8 +119,8 @@ def thresholds_by_task(
 ) -> tuple[float, dict[str, float]]:
     """Return a common threshold, and the thresholds of tasks that need another one.
 
-    The default of the common threshold is 0.5. The default of each task is the common threshold.
-    Another threshold must be clearly better: the gain in correct labels must exceed
+    The common threshold is 0.5 by default, and tasks use the common threshold by default. Any
+    other threshold must be clearly better: the gain in correct labels must exceed
     ``STANDARD_ERRORS`` times the square root of the number of items whose label changes.
 
     Parameters

@@ -93,11 +93,11 @@ def prediction_powered_mean(
     -----
     The interval is Wilson's interval for an effective number of labels, ``q (1 - q) / v``. Here, q
     is the share of ones among the labels, and v is the variance of the estimate. The effective
-    number is at least the actual number of labels, so a stratum with a few equal labels is not
-    certain. It is at most ``1 + s * events / EVENTS`` times the actual number, where s is the
-    number of strata, and ``events`` is the smaller of the numbers of ones and zeros in a stratum.
-    If the weights of the strata differ from their shares of the labels, the effective number is
-    reduced accordingly.
+    number is at least the actual number of labels. It is at most ``1 + s * events / EVENTS`` times
+    the actual number, where s is the number of strata, and ``events`` is the number of ones or of
+    zeros in a stratum, whichever is smaller. A few equal labels therefore do not make a stratum
+    certain. If the weights of the strata differ from their shares of the labels, the effective
+    number is reduced accordingly.
 
     Examples
     --------
