@@ -1,7 +1,7 @@
 """The benchmark measures the time to compute bootstrap intervals for 1500 made-up items.
 
-The peer is `scipy.stats.bootstrap`, which calls `spearmanr` once for each resample. With a
-vectorised rho, it is faster. The peers compute fewer resamples than the kit, and their time is
+The peer is `scipy.stats.bootstrap`, which calls `spearmanr` once for each resample. The peer is
+faster with a vectorised rho. The peers compute fewer resamples than the kit, and their time is
 scaled up. The intervals must agree to within four Monte Carlo standard errors.
 """
 

@@ -72,19 +72,19 @@ LEFT_OUT = {
 HEAD = """\
 # Benchmarks
 
-This page compares the speed and memory of the kit with the programs that people would use instead
-(the *peers*). The ratio shows how many times better the kit is; if it is below 1, the kit is worse.
-The kit and the peer were measured in turn. Times vary between runs, so only the first digit of a
-ratio is reliable.
+This page compares the kit's speed and memory use with those of the *peers*: the programs that
+people would use instead. The ratio shows how many times better the kit is; if it is below 1, the
+kit is worse. The kit and the peer were measured in turn. Times vary between runs, so only the first
+digit of a ratio is reliable.
 
     make bench                  # all benchmarks except endurance; writes this page
     make bench ONLY=endurance   # takes an hour or more
     python benchmarks/scoring.py rows=1000, repeats=1   # a quick run; stores nothing
 
-Settings such as `rows=1000` are the arguments of the function `measure` in the module. The
-benchmarks use the real data in `$SHROOM_DATA` or `../shared/data` if they are available, otherwise
-the sample. They need Linux. The tables show only the most important rows; `benchmarks/results`
-contains all of them.
+Settings such as `rows=1000` are the arguments of the module's function `measure`. The benchmarks
+use the real data in `$SHROOM_DATA` or `../shared/data` if available; otherwise, they use the
+sample. They need Linux. The tables show only the most important rows; `benchmarks/results` contains
+all of them.
 """
 
 

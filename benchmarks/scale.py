@@ -2,8 +2,8 @@
 
 The speed is the number of datapoints per second of processor time, for `shroom predict` with one
 thread and without start-up. In the simulation, 256 workers judge 100,000,000 pairs. One in ten
-workers has half the speed, and each worker is lost after two hours on average. Its shard is then
-started again. See [Many machines](running.md#many-machines).
+workers has half the speed, and each worker is lost after two hours on average. The shard of a lost
+worker is started again. See [Many machines](running.md#many-machines).
 """
 
 from __future__ import annotations

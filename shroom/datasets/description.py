@@ -161,7 +161,7 @@ class Description(Result):
 
     @property
     def normal_above(self) -> int | None:
-        """The number of units above which intervals are normal; ``None`` if there are fewer."""
+        """The number of units above which intervals are normal; ``None`` if it is not exceeded."""
         # Intervals of agreement are always percentiles.
         return MAX_ITEMS if self.counts["records"] > MAX_ITEMS and self.how.resamples else None
 

@@ -37,8 +37,8 @@ class Detector:
     :class:`~shroom.detectors.fitted.FittedDetector`.
 
     Every detector is a binary classifier of scikit-learn. ``X`` is a list of datapoints, a list of
-    rows, a data frame, or a path, as for :func:`shroom.read`; ``y`` is the annotators' proportions
-    or whether each datapoint is a hallucination, shape [n].
+    rows, a data frame, or a path, as for :func:`shroom.read`; ``y`` contains the annotators'
+    proportions, or booleans for hallucinations: shape [n].
 
     Attributes
     ----------

@@ -41,9 +41,8 @@ class FittedDetector(Detector):
       model. ``save`` should also write the training items, so that scores on them are marked as
       in-sample. Their methods ``to_dict`` and ``from_dict`` convert them to and from JSON.
 
-    If fitting determines a threshold, ``fitted_threshold`` returns it. A shallow copy must be a
-    detector with the same settings that can be fitted independently, because cross-validation fits
-    copies.
+    If fitting determines a threshold, ``fitted_threshold`` returns it. Cross-validation fits
+    shallow copies, so a copy must keep the settings and be independent of the original.
 
     Examples
     --------
@@ -155,7 +154,8 @@ class FittedDetector(Detector):
         p : array, shape [n]
             The annotators' proportions.
         folds : int
-            The number of folds; reduced if there are fewer groups of such datapoints.
+            The number of folds; reduced if there are fewer groups of datapoints that share
+            a hypothesis or target.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class FittedDetector(Detector):
         Returns
         -------
         TrainingItems, dict of dict
-            The figures for each file, by name; ``n`` is the first.
+            The figures for each file, by name; the first figure is ``n``.
         """
         points = [point for file in files.values() for point in file]
         p = np.array([point.p for point in points], np.float64)

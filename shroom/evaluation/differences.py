@@ -65,8 +65,8 @@ class Comparison(Plain):
     test : str
         ``approximate randomisation``.
     detectable_difference : float or None
-        The smallest difference that one uncorrected test detects in 4 of 5 cases, with this number
-        of items and the spread of these two systems; ``None`` if they differ on no resample.
+        The smallest difference that one uncorrected test detects in 4 of 5 cases, given ``n`` and
+        the spread of the difference; ``None`` if the systems do not differ on any resample.
     mcnemar : McNemar or None
         McNemar's test, for accuracy only.
     higher_is_better : bool

@@ -35,7 +35,7 @@ class Run:
     note : callable
         Called with each note to the user, for example if texts were truncated.
     stores : sequence of Store
-        Where results are looked up and stored: the store of the run, which can be resumed from it,
+        Where results are looked up and stored: the store from which the run can be resumed,
         and the user's cache.
     precision : str or None
         The number format that models compute in: one of :data:`PRECISIONS`. The default is int8 for

@@ -62,7 +62,7 @@ class AccuracyByThreshold:
 
 
 def accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThreshold:
-    """Return the accuracy at every threshold in [0, 1]; p above it means Hallucination.
+    """Return the accuracy at every threshold in [0, 1]; p above a threshold means Hallucination.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ def thresholds_by_task(
 ) -> tuple[float, dict[str, float]]:
     """Return a common threshold, and the thresholds of tasks that need another one.
 
-    The common threshold is 0.5, and each task uses the common threshold, unless another threshold
-    is clearly better. The gain in correct labels must exceed ``STANDARD_ERRORS`` times the square
-    root of the number of items whose label changes.
+    The common threshold is 0.5 by default, and tasks use the common threshold by default. Any
+    other threshold must be clearly better: the gain in correct labels must exceed
+    ``STANDARD_ERRORS`` times the square root of the number of items whose label changes.
 
     Parameters
     ----------

@@ -67,8 +67,8 @@ def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
 def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return Fleiss' kappa: agreement corrected for chance, for a constant number of votes.
 
-    Different items may have different annotators, but every item must have the same number of
-    votes; otherwise, use alpha. Items without votes are left out.
+    Different items may have different annotators. If the number of votes differs between items, use
+    alpha. Items without votes are left out.
 
     Parameters
     ----------

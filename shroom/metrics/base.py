@@ -88,7 +88,7 @@ class Metric:
     undefined : str
         When the metric is undefined.
     function : str
-        The Python function of these arrays, as ``module:name``.
+        The Python function that computes the metric from these arrays, as ``module:name``.
     command : str
         The command that prints the metric; ``{name}`` stands for the name of the metric.
     listed_as : str

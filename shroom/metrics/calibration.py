@@ -22,7 +22,7 @@ def brier_score(p: Array, y: Array, weights: Array | None = None) -> float:
 
     The Brier score is proper: no p has a better expected score than the true probabilities. A
     system that predicts p = 0.5 for every item gets 0.25. If ``y`` contains shares of annotators,
-    the score is lower than the score against single votes by the variance of the votes,
+    the score is lower than with single votes as ``y``. The difference is the variance of the votes,
     ``mean(y * (1 - y))``. :func:`brier_decomposition` splits the score into calibration, resolution
     and uncertainty.
 

@@ -30,7 +30,7 @@ def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> f
 
     p is not used, even if it contradicts the label. Always compare the result with the majority
     label, whose accuracy is the share of the more frequent label. McNemar's test is the exact form
-    of the randomisation test of accuracy, so their p-values agree except for random error.
+    of the randomisation test of accuracy, so the tests' p-values agree except for random error.
 
     Parameters
     ----------

@@ -33,7 +33,8 @@ def clustered(
 ) -> tuple[Metric, NDArray[np.intp]]:
     """Return a metric of units and its statistics, for :func:`~.intervals.estimates`.
 
-    Its score under weights of units is the score of ``metric`` with each item weighted by its unit.
+    Its score under weights of units is the score of ``metric`` if all items of a unit have the
+    weight of the unit.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ from shroom.metrics.correlation import RHO, levels
 def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the accuracy of one annotator against the majority of the others.
 
-    Each annotator in turn is left out and compared with the others. If the others are tied, the
-    annotator gets 1/2. The key in JSON is ``human_ceiling.accuracy``.
+    Each annotator in turn is left out and compared with the others. If the votes of the others are
+    tied, the annotator gets 1/2. The key in JSON is ``human_ceiling.accuracy``.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
 
 def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return Spearman's rho of one annotator's votes, used as p, with the others' share.
+    """Return Spearman's rho between one annotator's votes and the share of the others.
 
     Each annotator in turn is left out and compared with the others. Votes are 0 or 1, so they have
     many ties, which lower rho more than the ties in a system's p. The key in JSON is
@@ -79,7 +79,7 @@ def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
 
 def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return the accuracy of one annotator against the majority of all, their own vote included.
+    """Return the accuracy of one annotator against the majority of all, including their own vote.
 
     A tie counts as 1/2. The result is higher than :func:`human_accuracy`, because the label depends
     on the vote that is scored. The key in JSON is ``human_ceiling.label_accuracy``.
@@ -158,9 +158,7 @@ HUMAN_RHO = of_votes(
     -1.0,
     _MODULE,
     f"{NO_PAIRS}, or if for every annotator the votes or the other annotators' shares are constant",
-    about=(
-        "rho of one annotator's votes, used as p, with the other annotators' share of Hallucination"
-    ),
+    about=("rho between one annotator's votes and the other annotators' share of Hallucination"),
     formula="the mean over annotators of rho(vote, the other annotators' share of Hallucination)",
     reference=_LEFT_OUT,
 )

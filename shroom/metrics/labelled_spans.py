@@ -70,7 +70,7 @@ class LabelledSpans:
         return cls(Spans.of(texts, lengths), label, labels)
 
     def by_label(self) -> Spans:
-        """Return the spans of n * labels texts: one text for each text and label."""
+        """Return the spans of n * labels texts: each text occurs once for each label."""
         old = self.spans
         lengths = np.repeat(old.lengths, self.labels)
         return Spans(lengths, old.text * self.labels + self.label, old.start, old.end, old.prob)
@@ -87,8 +87,8 @@ def cor(predicted: Spans, gold: Spans) -> Floats:
 
     A character outside all spans has probability 0. The probabilities of overlapping gold spans are
     added, but a later predicted span overwrites an earlier one. If only one side is constant (to
-    eight digits), the result is 0. If both sides are constant, the result is 1 if both are 0 or
-    neither is 0; otherwise, it is 0.
+    eight digits), the result is 0. If both sides are constant, the result is 0 if exactly one of
+    them is 0; otherwise, it is 1.
 
     Parameters
     ----------

@@ -40,8 +40,8 @@ def randomisation(
     ----------
     metric : Metric
         The metric. The attribute ``exchange`` defines what is exchanged. If it is ``None``, rows of
-        the statistics are exchanged. These rows must be comparable across systems, and the test
-        takes far longer.
+        the statistics are exchanged, which takes far longer. These rows must be comparable across
+        systems.
     systems : sequence of array, shape [n, k]
         Each system's statistics of the same items in the same order.
     pairs : sequence of (int, int)
@@ -175,8 +175,8 @@ def _binomial_p(least: int, n: int) -> float:
 def holm(p: Array | Sequence[float]) -> Floats:
     """Return p-values corrected for multiple comparisons by Holm's method.
 
-    The probability that at least one pair without a true difference gets a corrected p-value of at
-    most 0.05 is at most 0.05, whatever the true differences of the other pairs. Undefined p-values
+    Call a pair different if its corrected p-value is at most 0.05. The probability that this is
+    wrong for any pair is then at most 0.05, whatever the true differences are. Undefined p-values
     (``nan``) stay undefined and are not counted as tests.
 
     References

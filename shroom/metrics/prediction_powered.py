@@ -91,12 +91,13 @@ def prediction_powered_mean(
 
     Notes
     -----
-    The interval is Wilson's interval for ``q (1 - q) / v`` labels, where q is the share among
-    the labels and v is the variance of the estimate. This number is at least the number of labels,
-    and at most ``1 + events / EVENTS`` times the number of labels, where ``events`` is the number
-    of ones or of zeros, whichever is smaller. With s strata, the events of a stratum count s times,
-    so that a few equal labels in one stratum do not make it certain. If the weights of the strata
-    differ from their shares of the labels, the number of labels is reduced accordingly.
+    The interval is Wilson's interval for an effective number of labels, ``q (1 - q) / v``. Here, q
+    is the share of ones among the labels, and v is the variance of the estimate. The effective
+    number is at least the actual number of labels. It is at most ``1 + s * events / EVENTS`` times
+    the actual number, where s is the number of strata, and ``events`` is the number of ones or of
+    zeros in a stratum, whichever is smaller. A few equal labels therefore do not make a stratum
+    certain. If the weights of the strata differ from their shares of the labels, the effective
+    number is reduced accordingly.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def labels_for_half(y: Array, p: Array, m: int) -> int:
     y, p : array, shape [n]
         Labels and predictions of the labelled items.
     m : int
-        Number of items without labels, which does not change; the result is at most m.
+        Number of items without labels, assumed constant. The result is at most m.
 
     Examples
     --------

@@ -100,9 +100,8 @@ def rank_intervals(
 def groups(p: NDArray[np.float64], alpha: float = 0.05) -> NDArray[np.int64]:
     """Return the number of each system's group, from 1.
 
-    The first group begins with the best system. It contains the following systems, up to the first
-    system that differs significantly from the best one. That system begins the next group, and so
-    on.
+    The first group begins with the best system. The first of the following systems that differs
+    significantly from the best system begins the next group, and so on.
 
     Parameters
     ----------

@@ -131,9 +131,9 @@ def expected_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "w
 
     Each bin is weighted by its number of items. The error depends on the bins and on the number of
     items, so compare errors only if both are the same. In small samples, the error is above 0 even
-    if p is perfectly calibrated, so it has no interval, but the difference between two systems has
-    one. The error does not measure ranking: a system whose p is the share of hallucinations for
-    every item gets 0. The metric ``ece`` uses ten bins of equal width.
+    if p is perfectly calibrated. Intervals are therefore computed only for differences between
+    systems. The error does not measure ranking: a system gets 0 if its p for every item is the
+    overall share of hallucinations. The metric ``ece`` uses ten bins of equal width.
 
     Parameters
     ----------

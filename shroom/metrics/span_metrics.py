@@ -151,7 +151,7 @@ IOU = mean_of(
     iou,
     columns=("label", "gold_label"),
     inputs=SPANS,
-    about="the mean intersection over union of the marked characters in a text",
+    about="the intersection over union of the marked characters, averaged over texts",
     formula="(1/n) Σ |markedᵢ ∩ gold markedᵢ| / |markedᵢ ∪ gold markedᵢ|; 1 if both are empty",
     reference=_PAPER,
     function="shroom.metrics.span_metrics:iou",
@@ -165,7 +165,7 @@ RHO = mean_of(
     (-1.0, 1.0),
     ("p", "gold_p"),
     inputs=SPANS,
-    about="the mean rank correlation of the probabilities of the characters in a text",
+    about="the rank correlation of the characters' probabilities, averaged over texts",
     formula=(
         "(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; 1 if both sides are constant, "
         "0 if only one side is constant"

@@ -55,7 +55,7 @@ class TrackScore(Plain):
     signature : str
         Signature of the score; only scores with the same signature are comparable.
     in_sample : int
-        The number of items that the detector was fitted on, by the record of its run.
+        The number of items that the detector was fitted on, according to the run record.
     """
 
     track: str
