@@ -366,8 +366,8 @@ def test_refusals(shroom, files, name):
     ("systems", "more", "message"),
     [
         ("a", {"method": "median"}, "no method 'median'"),
-        ("a", {"train": ["train-a"]}, "are for the method logistic, not mean"),
-        ("a", {"train_gold": "gold"}, "are for the method logistic, not mean"),
+        ("a", {"train": ["train-a"]}, "the method mean does not use train and train_gold"),
+        ("a", {"train_gold": "gold"}, "the method mean does not use train and train_gold"),
         ("a", {"method": "logistic", "train": ["train-a"]}, "needs train and train_gold"),
         (
             "ab",

@@ -98,7 +98,7 @@ SETTINGS = [
     (["--threshold", "0.25"], 0, ""),
     (["--set", f"model={LEXICAL}"], 0, ""),
     (["--set", "treshold=0.1"], 1, "has no setting 'treshold'; did you mean 'threshold'?"),
-    (["--set", "model=nowhere"], 1, "nowhere: not a model of the lexical detector"),
+    (["--set", "model=nowhere"], 1, "nowhere is not a model of the detector lexical"),
     (["--set", "threshold"], 2, "expected NAME=VALUE, got 'threshold'"),
     (["--threshold", "1.5"], 2, "--threshold"),
     (["--threshold", "nan"], 2, "expected a number, got nan"),
