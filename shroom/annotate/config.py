@@ -21,7 +21,7 @@ from shroom.inference.store import PARTIAL
 _CHARACTERS = 100_000
 _Named = Annotated[
     str | Annotated[dict[str, dict[Any, Any] | None], Meta(min_length=1, max_length=1)],
-    Meta(title="a name, or one name with its settings"),
+    Meta(title="a name, or a name with its settings"),
 ]
 _Scorers = Annotated[list[Any], Meta(title="a list of scorers, in the order to run them")]
 _Data = Annotated[tuple[Name, ...], Meta(min_length=1, title="files or folders of generations")]

@@ -41,8 +41,8 @@ def _layers(text: str | None) -> tuple[int, ...]:
 def command() -> None:
     """Predict from a language model's hidden states which questions it can answer.
 
-    A linear probe is trained on questions whose answers are all right or all wrong, as found by
-    'shroom annotate run'.
+    A linear probe is trained on questions whose answers are all correct or all incorrect, as
+    found by 'shroom annotate run'.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def command() -> None:
 )
 @option(
     "--layers",
-    "Layers, such as 0,8,-1: 0 is the embeddings, -1 is the last layer.  [default: all layers]",
+    "Layers, such as 0,8,-1: 0 is the embeddings, and -1 is the last layer.  [default: all layers]",
     parse=_layers,
 )
 @option(
@@ -123,7 +123,12 @@ def _train(
     INPUT,
     required=True,
 )
-@option("-o --output", "Write the questions with probe_score to this file.", OUTPUT, required=True)
+@option(
+    "-o --output",
+    "Write the questions, each with its probe_score, to this file.",
+    OUTPUT,
+    required=True,
+)
 @option(
     "--model",
     "Language model of the probe; required for a probe.pt file, or if the model was moved.",

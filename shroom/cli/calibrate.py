@@ -36,7 +36,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
     FILE,
     metavar="CALIBRATOR",
 )
-@option("--method", "Curve to fit; none leaves p unchanged.", METHODS, "platt")
+@option("--method", "Curve to fit; with 'none', p stays unchanged.", METHODS, "platt")
 @flag(
     "--threshold/--no-threshold",
     "Fit the label threshold, or leave it at 0.5.",

@@ -60,7 +60,7 @@ from shroom.scoring.result import Result
 def command(
     targets: Targets, /, detectors: tuple[str, ...], run: Run, intervals: Intervals, **options: Any
 ) -> Result:
-    """Measure accuracy, balanced accuracy, AUROC, rho and time of each DETECTOR on each data set.
+    """Measure accuracy, balanced accuracy, AUROC, rho and run time of detectors on data sets.
 
     Every p is stored, so the same command resumes an interrupted run.
 

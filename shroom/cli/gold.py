@@ -9,14 +9,14 @@ from shroom.cli import group
     prefix="gold_",
     verbs={
         "Commands": {
-            "check": "Check a gold for errors, and report the smallest detectable difference.",
+            "check": "Check gold for errors, and report the smallest detectable difference.",
             "agreement": "Measure how well annotators agree, and how one annotator would score.",
             "rescore": "Score submissions against two versions of the gold, and show what changes.",
         }
     },
 )
 def command() -> None:
-    """Check a gold, measure the agreement of its annotators, or compare two versions of it.
+    """Check gold labels, measure the agreement between annotators, or compare two versions.
 
     Examples
     --------

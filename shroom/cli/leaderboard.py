@@ -19,7 +19,7 @@ from shroom.core.problems import printable
 @click.argument("gold", type=INPUT)
 @edition_option("gold", any_kind=True)
 @METRIC_OPTION
-@option("--split", "Split to rank if the gold has several splits.")
+@option("--split", "The split to rank, if the gold has several splits.")
 @option(
     "--trials",
     "Number of trials of each randomisation test; by default 10000, or more for many systems.",

@@ -163,7 +163,9 @@ SETTINGS = option(
 MODEL = option(
     "--model", "Model for the detector: a file, a folder or a name on the Hugging Face hub."
 )
-MAX_COST = option("--max-cost", "Send no request that might exceed this total cost.", Number(0))
+MAX_COST = option(
+    "--max-cost", "Send no request that might bring the total cost above this limit.", Number(0)
+)
 METRICS_OPTION = option(
     "--metrics",
     "Also report these metrics (such as brier,auroc), or all metrics. See 'shroom list metrics'.",
@@ -196,8 +198,8 @@ TRIALS = click.IntRange(1, 10_000_000)
 TRIALS_OPTION = option("--trials", "Number of trials of each randomisation test.", TRIALS, 10_000)
 BY_OPTION = option(
     "--by",
-    "Also score slices, grouped by these keys of the gold; agreement means annotator agreement.  "
-    "[default: task,model,ref,agreement]",
+    "Also score slices: one for each value of these keys. The key agreement is annotator "
+    "agreement.  [default: task,model,ref,agreement]",
     parse=lambda text: SLICES if text is None else tuple(listed(text)),
     metavar="KEY,KEY",
 )

@@ -39,7 +39,7 @@ from shroom.scoring.editions.edition import Edition
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @option("-o --output", "Write to this .json file, .zip file or folder.", OUTPUT)
 @edition_option("arguments", any_kind=True)
-@option("--split", "Predict only this split of a folder or zip, such as val.")
+@option("--split", "Of a folder or zip, predict only this split, such as val.")
 @MODEL
 @SETTINGS
 @option(

@@ -50,7 +50,7 @@ from shroom.scoring.editions.edition import Edition
 def command(
     *, submissions: tuple[str, ...], gold: str, output: str | None, form: str, **settings: Any
 ) -> None:
-    """Score SUBMISSIONS on GOLD, and write a page with scores, slices, plots and hardest items.
+    """Score SUBMISSIONS on GOLD, and write a page with scores, slices, plots and the hardest items.
 
     Instead of the page, --figure draws one figure, and --format csv or json writes one row per
     item.

@@ -104,7 +104,7 @@ def check_targets(
             if inside.name.lower().endswith(read) and not is_junk(str(inside)):
                 raise ShroomError(
                     f"{name} is inside an input folder, so the next run would read it; use "
-                    "another place"
+                    "another location"
                 )
 
 

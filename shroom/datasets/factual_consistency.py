@@ -64,11 +64,13 @@ def _either(yes: str, no: str) -> Any:
             raise Odd
         return {yes: True, no: False}.get(cell.strip())
 
-    rule = Rule(parse=parse, otherwise=None, expected=f"{yes} or {no} (read as none)")
+    rule = Rule(parse=parse, otherwise=None, expected=f"{yes} or {no} (treated as missing)")
     return Annotated[Optional[bool], rule]
 
 
-Integer = Annotated[Optional[int], Rule(None, parse=_integer, expected="an integer (read as none)")]
+Integer = Annotated[
+    Optional[int], Rule(None, parse=_integer, expected="an integer (treated as missing)")
+]
 
 
 class Response(
@@ -92,7 +94,7 @@ class Response(
     # The annotators' mean, 1 for correct; it may be out of range, unlike ``correctness``.
     given_correctness: Annotated[
         Optional[float],
-        Rule(None, parse=_number, expected="a number in [0, 1] (read as none)"),
+        Rule(None, parse=_number, expected="a number in [0, 1] (treated as missing)"),
     ]
     hallucination: _either("Yes", "No")  # type: ignore[valid-type]
     verifiable: _either("y", "n")  # type: ignore[valid-type]
@@ -133,7 +135,7 @@ def _check(record: Response, report: Report) -> None:
     """Report empty texts and missing judgements; unverifiable responses need no judgement."""
     verifiable = report.item["Verifiable"].strip()
     if not verifiable:
-        report.add("word-odd", "Verifiable", "y or n (read as none)", "none")
+        report.add("word-odd", "Verifiable", "y or n (treated as missing)", "none")
     blank = [key for key in (CORRECTNESS, "Hallucination") if not report.item[key].strip()]
     if len(blank) == 1 or (blank and verifiable == "y"):
         report.add("judgement-missing", " and ".join(blank), "a judgement", "none")

@@ -30,7 +30,7 @@ NAME = "felm"
 DOMAINS = ("wk", "science", "writing_rec", "reasoning", "math")
 _VERDICTS = {True: "factual", False: "wrong"}
 _LISTS = ("comment", "type", "ref", "ref_contents")
-_Texts = Annotated[tuple[str, ...], Rule(expected="a list of texts (read as none)")]
+_Texts = Annotated[tuple[str, ...], Rule(expected="a list of texts (treated as missing)")]
 
 
 class Response(Struct, frozen=True):
@@ -46,7 +46,9 @@ class Response(Struct, frozen=True):
     response: TextOrNone
     comment: _Texts = ()  # for each segment, the annotators' reason or correction; mostly empty
     # ``None`` or empty if there is no error; an empty tuple in the domains without kinds.
-    type: Annotated[tuple[Optional[str], ...], Rule(expected="a list of texts (read as none)")] = ()
+    type: Annotated[
+        tuple[Optional[str], ...], Rule(expected="a list of texts (treated as missing)")
+    ] = ()
     ref: _Texts = ()
     ref_contents: _Texts = ()
 

@@ -130,7 +130,7 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
     for source in inputs:
         if source not in (None, "-") and Path(source).is_dir() and is_inside(path, source):
             raise ShroomError(
-                f"{out} is inside the input {source}, which is never changed; use another place"
+                f"{out} is inside the input {source}, which is never changed; use another location"
             )
     check_targets([path], inputs, folders=True)
     if fixed.obstacle:

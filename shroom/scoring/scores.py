@@ -136,7 +136,10 @@ def _score_track(
     scores, intervals = estimates(_by_unit(scored, unit), settings)
     if scores.get("rho", 0.0) is None and not problems.count("p-constant", predictions.file):
         problems.add(
-            "rho-undefined", predictions.file, "p and gold with different values", "a constant"
+            "rho-undefined",
+            predictions.file,
+            "p and gold that each have at least two values",
+            "a constant",
         )
     groups = {key: group_of(gold, key) for key in by}
     by_rows: dict[bytes, dict[str, Any]] = {}

@@ -354,7 +354,7 @@ WRONG = {
     "'fial'; did you mean 'fail'?",
     f"{OUT}scorers: [counting, counting]\n": "scorers[1].counting: an earlier scorer "
     "already adds rm_score",
-    f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a name, or one name with its settings, "
+    f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a name, or a name with its settings, "
     "got 3",
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",

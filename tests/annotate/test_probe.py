@@ -407,9 +407,12 @@ def with_categories(categories):
 
 def test_too_few_questions(refused, tmp_path):
     for categories, said in (
-        (["all-right"] * 20, "got 20 all-right and 0 all-wrong"),
-        ([None] * 20, "got 0 all-right and 0 all-wrong; left out: 20 without a category; to find"),
-        (["all-right"] * 20 + ["all-wrong"] * 4, "at least 5 all-right and 5 all-wrong questions"),
+        (["all-right"] * 20, "got 20 and 0"),
+        ([None] * 20, "got 0 and 0; left out: 20 without a category; to find"),
+        (
+            ["all-right"] * 20 + ["all-wrong"] * 4,
+            "at least 5 questions with only right answers and 5 with only wrong answers",
+        ),
     ):
         data = write_questions(tmp_path / "q.jsonl", with_categories(categories))
         args = ("annotate", "probe", "train", data, "--model", "x", "-o", tmp_path / "probe")

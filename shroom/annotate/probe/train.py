@@ -60,8 +60,8 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
     if min(right, len(clear) - right) < least:
         without = "; " + describe_left_out(left_out) if left_out else ""
         raise ShroomError(
-            f"a probe needs at least {least} all-right and {least} all-wrong questions, "
-            f"got {right} all-right and {len(clear) - right} all-wrong{without}; to find the "
+            f"a probe needs at least {least} questions with only right answers and {least} with "
+            f"only wrong answers, got {right} and {len(clear) - right}{without}; to find the "
             "categories of more questions, use 'shroom annotate run'"
         )
     return Labelled(list(clear), np.array(list(clear.values()), bool), dict(left_out))

@@ -93,7 +93,7 @@ class TemplateKind:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError as error:
             raise ShroomError(
-                f"{path}: no such file; a folder of templates has the files "
+                f"{path}: no such file; a template folder must contain the files "
                 + ", ".join(f"{variant}.txt" for variant in self.variants)
             ) from error
         except (OSError, ValueError) as error:
