@@ -70,6 +70,11 @@ def test_predictions_that_know_nothing_are_not_called_inverted():
             for p in generator.random(60).tolist()
         ]
         assert codes(rows, gold(60)) == set()
+        # Whichever way labels of another source are exchanged, p does not fall.
+        truth = [{key: row[key] for key in ("label", "p(Hallucination)")} for row in gold(60)]
+        labels = [{**row, "label": other["label"]} for row, other in zip(rows, truth)]
+        assert codes(labels, truth) <= {"label-p"}
+        assert codes(turned(labels, "label-inverted"), truth) == {"label-inverted", "label-p"}
 
 
 ADVICE = ("label-inverted", "p-inverted", "p-confidence")
