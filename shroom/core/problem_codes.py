@@ -34,6 +34,7 @@ _ERRORS = {
     "no-file": "add the files, or use the folder or zip that contains them",
     "file-name": "rename the file after its split and track",
     "file-twice": "keep only one file per track",
+    "gold-first": "if this file is the gold, put it last; otherwise, remove the votes (labels)",
     "no-gold": "use gold that contains this split and track",
     "not-utf8": "save the file as UTF-8",
     "not-json": "write the file with a JSON library, such as json.dump",
@@ -134,7 +135,7 @@ _WARNINGS = {
     "query-odd": "check the query; it is still used",
     "vote-odd": 'write the text that the annotator marked, or "|" if nothing is marked',
     "row-doubled": "keep only one of the rows; both are used",
-    "swapped": "if you swapped the files, put the submission first and the gold last",
+    "swapped": "if this file is the gold, put it last",
     "label-votes": "check which value is right; the gold's label is used for scoring",
     "p-votes": "check which value is right; the gold's p is used for scoring",
     "gold-skipped": "to score this file as well, provide labelled gold for it; "

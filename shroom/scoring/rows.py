@@ -139,6 +139,11 @@ class Rows:
         return np.array_equal(np.sort(self.ids), int(self.ids.min()) + np.arange(self.n))
 
     @property
+    def has_votes(self) -> bool:
+        """Whether any row has labels by annotators."""
+        return self.votes is not None and bool(self.votes.any())
+
+    @property
     def lengths(self) -> NDArray[np.int64]:
         """The number of characters of each text, if texts are marked."""
         return np.array([*map(len, self.columns["text"])], np.int64)

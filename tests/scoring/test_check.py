@@ -279,9 +279,10 @@ def test_unlabelled_gold(tmp_path):
 @pytest.mark.parametrize("first_id", [None, 7])
 def test_gold_that_is_named_first_is_told(first_id):
     said, truth = predictions(12, first_id=first_id), gold(12, first_id=first_id)
-    swapped = check(truth, said)
-    assert (swapped.ok, swapped.problems.codes) == (True, {"swapped"})
-    assert all(name in next(swapped.problems.lines()) for name in ("predictions", "gold"))
+    for file, code in ((truth, "gold-first"), (without(truth, "labels"), "swapped")):
+        swapped = check(file, said)
+        assert (swapped.ok, swapped.problems.codes) == (code == "swapped", {code})
+        assert all(name in next(swapped.problems.lines()) for name in ("predictions", "gold"))
     assert codes(said, truth) == set()
     assert codes(truth, gold(12, first_id=first_id)) == set()  # predictions may repeat the data
     assert codes(truth, data=said) == set()  # and be told from what has no labels
