@@ -83,7 +83,8 @@ def test_nothing_heavy_is_imported_before_it_computes():
 @pytest.mark.parametrize("entry", [["shroom", "score"], ["shroom.score"]], ids=" ".join)
 def test_both_entries_work_as_modules(entry, files):
     done = python("-m", *entry, *files)
-    note = f"note: {files[0]} is aligned by order only, because it has neither ids nor texts\n"
+    why = "because the two files share neither ids nor texts"
+    note = f"note: {files[0]} is aligned by order only, {why}\n"
     assert (done.returncode, done.stderr) == (0, note)
     assert "rho:spearman.avg" in done.stdout
 
