@@ -38,21 +38,22 @@ def check_columns(table: Rows) -> Found:
     has_label = _has_label(table)
 
     def contradiction(row: int) -> Problem:
-        expected = f'p {">=" if label[row] else "<="} 0.5 for "{_word(label[row])}"'
+        expected = f'p {">=" if label[row] else "<="} 0.5 for "{_word(table, row)}"'
         return table.problem("label-p", expected, repr(float(p[row])), row, P)
 
     yield EachRow(np.flatnonzero(has_label & _clash(label, p)), contradiction)
     if table.n < 2:
         return
     if np.all(has_label) and np.all(label == label[0]):
-        yield table.problem("label-constant", "both labels", f'"{_word(label[0])}" in every item')
+        yield table.problem("label-constant", "both labels", f'"{_word(table, 0)}" in every item')
     if np.all(has_label) and np.all(p == p[0]):
         found = f"{float(p[0])!r} in every item"
         yield table.problem("p-constant", "different values", found, key=P)
 
 
-def _word(label: np.int8) -> str:
-    return str((Label.HALLUCINATION if label else Label.NOT_HALLUCINATION).value)
+def _word(table: Rows, row: int) -> str:
+    words = table.labels or tuple(label.value for label in Label)
+    return words[1 - int(table.label[row])]
 
 
 def _has_label(table: Rows) -> NDArray[np.bool_]:

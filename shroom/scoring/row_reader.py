@@ -99,7 +99,7 @@ class Reader:
         names: Names = NO_NAMES,
     ) -> None:
         self.role, self.file, self.problems, self.edition = role, file, problems, edition
-        self.shown, self.labels = names.shown, " or ".join(map(show, names.labels))
+        self.shown, self.words = names.shown, names.labels
         self.item, self.kind = edition.item, kind_of(edition)
         self.fields = self.kind.fields(edition, role)
         self.columns = {field.key: list[Any]() for group in self.fields for field in group.fields}
@@ -152,8 +152,8 @@ class Reader:
         """Report a problem of a value in this row."""
         found, place = partial(fault.form, fault.value), {"index": self.index, "id": self.id}
         expected = fault.expected
-        if self.labels and fault.code == "label-value" and not isinstance(fault.value, list):
-            expected = self.labels
+        if self.words and fault.code == "label-value" and not isinstance(fault.value, list):
+            expected = " or ".join(map(show, self.words))
         self.problems.add(fault.code, self.file, expected, found, key=key, **place)
 
     def _key(self, key: str) -> str:
@@ -287,6 +287,7 @@ class Reader:
         if self.is_binary and "ref" in words:
             words["ref"] = [_REFERENCES.get(word, word) for word in words["ref"]]
         arrays: dict[str, Any] = {"label": np.full(n, -1, np.int8), "p": np.full(n, math.nan)}
+        arrays["labels"] = self.words or tuple(self.edition.own_labels)
         arrays |= self.kind.arrays(self.columns, self.edition)
         return Rows(
             self.file,
@@ -298,7 +299,7 @@ class Reader:
             groups={key: Group.of(it) for key, it in words.items() if any(it)},
             columns=self.columns if marks_texts else {},
             places=self.places if marks_texts else None,
-            shown=self.shown,
+            shown={**self.item.keys, **self.shown},
         )
 
     def _check_keys_and_ids(self) -> Iterator[Problem]:

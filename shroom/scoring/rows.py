@@ -95,7 +95,7 @@ class Rows:
     keys: tuple[str, ...] = ()
     #: The fields of rows with marked spans, by their keys; ``text`` and ``quotes``.
     columns: dict[str, list[Any]] = field(default_factory=dict)
-    #: The spans of each row for metrics, and the possible labels of spans.
+    #: The spans of each row for metrics, and the possible labels of spans or rows.
     marks: list[Any] = field(default_factory=list)
     labels: tuple[str, ...] = ()
     #: The place of each row in the file, if some rows are left out.

@@ -170,6 +170,8 @@ def test_labels_name_the_words_of_every_form(given, written, form, tmp_path, shr
         for files, labels in (((rows, truth), None), ((source, votes), names))
     )
     assert named == plain
+    alike = check([{**row, "label": written[0]} for row in rows], labels=names).problems
+    assert f'"{names[0]}" in every item' in [problem.found for problem in alike]
 
 
 def test_a_named_key_goes_before_one_that_is_called_like_it_in_json_too(tmp_path):
