@@ -45,6 +45,9 @@ class Checked(Result):
     def __repr__(self) -> str:
         return f"Checked({self.verdict})"
 
+    def __bool__(self) -> bool:
+        return self.ok
+
     @property
     def verdict(self) -> str:
         """Whether the submission is valid, its tracks, and the counts of errors and warnings."""

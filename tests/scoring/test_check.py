@@ -52,7 +52,7 @@ def test_check_passes_exactly_when_score_works(tmp_path, rows, n, with_ids, name
     submission = write_json(tmp_path / name, rows)
     truth = write_json(tmp_path / "g.json", gold(n, first_id=0 if with_ids else None))
     checked = check(submission, truth)
-    if not checked.ok:
+    if not checked:
         with pytest.raises(InvalidInput) as refused:
             score(submission, truth)
         assert refused.value.problems.codes == checked.problems.codes
