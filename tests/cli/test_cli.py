@@ -111,7 +111,7 @@ def test_a_wrong_command_line_ends_with_2(line, refused):
 
 def test_check_says_where_it_guesses_the_track_by_models(tmp_path, shroom):
     path = write_json(tmp_path / "p.json", [{**row, "model": "m"} for row in predictions(3)])
-    verdict = "model-aware (3 items; assumed to be this track because each item names a model)"
+    verdict = "model-aware (3 items; track guessed, because each item names a model)"
     assert shroom("check", path)[:2] == (0, f"valid: {verdict}; 0 errors, 0 warnings\n")
 
 
