@@ -25,7 +25,7 @@ from shroom.scoring.item_values import id_in, is_missing, problem_of_id
 from shroom.scoring.kinds.base import Fault, Fields
 from shroom.scoring.kinds.quotes import quotes
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.rows import GROUPS, KEYS, TEXTS, Group, P, Role, Rows
+from shroom.scoring.rows import GROUPS, KEYS, TEXTS, Group, P, Role, Rows, renames
 
 if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
@@ -245,9 +245,11 @@ class Reader:
             self.report(Fault("key-missing", f'the key "{shown}"', row, form=self._keys_of))
 
     def _keys_of(self, row: dict[str, Any]) -> str:
-        if self.original is None:
-            return f"keys {show([*map(self._key, row)])}"
-        return f"keys {show([self.shown.get(key, key) for key in self.original])}"
+        is_ours = self.original is None
+        keys = [self._key(it) if is_ours else self.shown.get(it, it) for it in self.original or row]
+        new = renames(keys, self.item.keys.values()).items()
+        changes = ", ".join(f"{show(name)} to {show(self._key(key))}" for name, key in new)
+        return f"keys {show(keys)}" + f" (rename {changes})" * bool(changes)
 
     def _others(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the groups and texts of a row, and check its other values."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
@@ -40,6 +41,13 @@ def key_meant(name: str, own: Collection[str] = ()) -> str | None:
         return None
     plain = _without_marks(name)
     return next((key for key in own if _without_marks(key) == plain), _SPELLED.get(plain))
+
+
+def renames(names: Collection[str], own: Collection[str] = ()) -> dict[str, str]:
+    """Return the key that each misspelt name means, unless another name means it, too."""
+    meant = {name: key_meant(name, own) or name for name in names}
+    times = Counter(meant.values())
+    return {name: key for name, key in meant.items() if key not in names and times[key] == 1}
 
 
 def _without_marks(name: str) -> str:
