@@ -69,7 +69,7 @@ def command(submissions: tuple[str, ...], **options: Any) -> int:
         )
     if len(submissions) > 1 and (given.out or given.form == "json"):
         raise click.UsageError("--fix and --format json require a single SUBMISSION")
-    codes = []
+    codes, given.is_alone = [], len(submissions) == 1
     for submission in submissions:
         if len(submissions) > 1:
             click.echo(f"{printable(submission)}: ", nl=False)
@@ -97,6 +97,8 @@ def _check(submission: str, given: SimpleNamespace) -> int:
         return _fix(submission, given, edition)
     checked = check(submission, gold, data=data, edition=edition, **given.names)
     code = _report(checked.problems, given.form, checked.verdict)
+    if not (given.is_alone or gold) and any(it.predictions.has_votes for it in checked.tracks):
+        note(f"{printable(submission)} has annotators' votes; to compare with gold, use --gold")
     codes, rows = checked.problems.codes, sum(track.predictions.n for track in checked.tracks)
     if codes and rows <= MAX_TRIED and "-" not in (submission, gold, data):
         from shroom.scoring.fix import FIXABLE, fix_submission

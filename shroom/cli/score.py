@@ -102,7 +102,7 @@ def command(
         notes = [*map(str, platforms.missing_tracks(result, gold))]
     elif targets.form == "text":  # the other forms have the signature
         files = [it.predictions.file for it in checked.aligned if not it.is_order_shown]
-        why = "is aligned by order only, because it has neither ids nor texts"
+        why = "is aligned by order only, because the two files share neither ids nor texts"
         notes = [f"note: {printable(file)} {why}" for file in files]
     return Outcome(
         result,

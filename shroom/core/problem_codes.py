@@ -32,27 +32,31 @@ _ERRORS = {
     "gzip-broken": "compress the file again, or submit it uncompressed",
     "file-format": "save the file as JSON, JSON Lines or CSV",
     "no-file": "add the files, or use the folder or zip that contains them",
-    "file-name": "rename the file after its split and track",
+    "file-name": (
+        "rename the file after its split and track, or specify your edition with --edition of "
+        "check and score (in Python: edition=)"
+    ),
     "file-twice": "keep only one file per track",
+    "gold-first": "if this file is the gold, put it last; otherwise, remove the votes (labels)",
     "no-gold": "use gold that contains this split and track",
     "not-utf8": "save the file as UTF-8",
-    "not-json": "write the file with a JSON library, such as json.dump",
+    "not-json": "write the file with a JSON library, such as json.dump; name a CSV file .csv",
     "not-csv": "write the file with a CSV library, such as csv.writer, with the header first",
     "not-a-list": "write a list with one object per item",
     "empty": "use a file that has rows: JSON objects, or lines below a CSV header",
     "other-form": "use files in SHROOM's format, or a command that reads this format",
     "item-object": 'write one JSON object per item, as DataFrame.to_json(orient="records") does',
     "key-missing": (
-        "add the key to every item, or specify your own with --columns of check and score (in "
-        "Python: columns=)"
+        "add or rename the key in every item, or specify your own with --columns of check and "
+        "score (in Python: columns=)"
     ),
     "label-value": (
-        "use exactly these words, or specify your own with --labels of check and score (in Python: "
-        "labels=)"
+        "use exactly these words, or specify the words of your own data with --labels of check and "
+        "score (in Python: labels=)"
     ),
     "word-value": "use one of the expected words in exactly this spelling",
     "span-value": "write each span in the expected form, with offsets in characters of the text",
-    "p-number": "write p as a JSON number",
+    "p-number": "write p as a number, without quotes and with a decimal point",
     "p-finite": "use a number between 0 and 1",
     "p-range": "scale p to [0, 1]; if p exceeds this range only by rounding, clip p",
     "id-missing": "copy the id of each datapoint from the data file",
@@ -92,7 +96,10 @@ _WARNINGS = {
     "span-odd": "correct the spans in the source; this field is ignored",
     "id-string": "write the id as a number, without quotes",
     "value-finite": "use an empty string, or omit the key",
-    "label-p": "check the threshold, and check that p is the probability of Hallucination",
+    "label-p": (
+        "check that p is the probability of Hallucination; ignore this warning if the system uses "
+        "another threshold than 0.5"
+    ),
     "label-constant": "check the threshold",
     "p-constant": "give each item its own p; a constant has no rank correlation",
     "label-inverted": "swap the two labels",
@@ -134,7 +141,7 @@ _WARNINGS = {
     "query-odd": "check the query; it is still used",
     "vote-odd": 'write the text that the annotator marked, or "|" if nothing is marked',
     "row-doubled": "keep only one of the rows; both are used",
-    "swapped": "if you swapped the files, put the submission first and the gold last",
+    "swapped": "if this file is the gold, put it last",
     "label-votes": "check which value is right; the gold's label is used for scoring",
     "p-votes": "check which value is right; the gold's p is used for scoring",
     "gold-skipped": "to score this file as well, provide labelled gold for it; "

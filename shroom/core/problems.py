@@ -125,7 +125,7 @@ class Problems:
     >>> print(*problems.lines(), sep="\n")
     a.json: item 0: expected a number, got "0.5" [p-number]
     a.json: and 2 more [p-number]
-      to fix [p-number]: write p as a JSON number
+      to fix [p-number]: write p as a number, without quotes and with a decimal point
     """
 
     limit: int | None = 20

@@ -132,10 +132,12 @@ def unknown_ids(table: Rows, is_known: NDArray[np.bool_], files: str) -> EachRow
 
 
 def _check_roles(predictions: Rows, gold: Rows) -> Found:
-    """Yield predictions with texts for gold without texts: they were probably swapped."""
+    """Yield predictions with texts for gold without texts, which are probably swapped."""
     if predictions.texts is not None and gold.labelled and not any(map(any, gold.texts or ())):
-        expected = "predictions first, then gold with texts"
-        yield predictions.problem("swapped", expected, f"texts here, but none in {gold.file}")
+        is_gold = predictions.has_votes and not gold.has_votes
+        code, has = ("gold-first", "votes and texts") if is_gold else ("swapped", "texts")
+        found = f"{has} here, but none in {gold.file}"
+        yield predictions.problem(code, "the submission first and the gold last", found)
 
 
 def _check_order(predictions: Rows, gold: Rows) -> Found:

@@ -38,21 +38,22 @@ def check_columns(table: Rows) -> Found:
     has_label = _has_label(table)
 
     def contradiction(row: int) -> Problem:
-        expected = f'p {">=" if label[row] else "<="} 0.5 for "{_word(label[row])}"'
+        expected = f'p {">=" if label[row] else "<="} 0.5 for "{_word(table, row)}"'
         return table.problem("label-p", expected, repr(float(p[row])), row, P)
 
     yield EachRow(np.flatnonzero(has_label & _clash(label, p)), contradiction)
     if table.n < 2:
         return
     if np.all(has_label) and np.all(label == label[0]):
-        yield table.problem("label-constant", "both labels", f'"{_word(label[0])}" in every item')
+        yield table.problem("label-constant", "both labels", f'"{_word(table, 0)}" in every item')
     if np.all(has_label) and np.all(p == p[0]):
         found = f"{float(p[0])!r} in every item"
         yield table.problem("p-constant", "different values", found, key=P)
 
 
-def _word(label: np.int8) -> str:
-    return str((Label.HALLUCINATION if label else Label.NOT_HALLUCINATION).value)
+def _word(table: Rows, row: int) -> str:
+    words = table.labels or tuple(label.value for label in Label)
+    return words[1 - int(table.label[row])]
 
 
 def _has_label(table: Rows) -> NDArray[np.bool_]:
@@ -116,7 +117,8 @@ def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Ite
     if is_two_sided:  # a confidence in labels by another threshold than 1/2
         is_against = by_p < _CLEAR and _clash(label, p).sum() > max(10, len(p) // 2)
         is_doubtful = is_against or by_p <= -_CLEAR
-        is_confidence = abs(by_turned) - abs(by_p) > (0 if is_doubtful else _CLEAR)
+        least = max(abs(by_p), _CLEAR) if is_doubtful else abs(by_p) + _CLEAR
+        is_confidence = abs(by_turned) > least
     if is_confidence:
         p, by_p = turned, by_turned
     clashing, alike = int(_clash(label, p).sum()), 0.0
@@ -124,8 +126,11 @@ def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Ite
         alike = float(np.sum(p != 0.5) - 2 * clashing) / np.sqrt(len(p))
     label_turn = p_turn = 1
     if min(by_label, by_p) <= -_CLEAR or (is_two_sided and clashing > max(10, len(p) // 2)):
-        # The best of four ways, by what agrees: after the change it is still the best.
-        ways = ((1, 1), (-1, 1), (1, -1), (-1, -1))
+        # The best of four ways, by what agrees: after the change it is still the best. Nothing is
+        # turned against the gold.
+        of_label = (1, -1) if by_label <= 0 else (1,)
+        of_p = (1, -1) if by_p <= -_CLEAR or not known.any() else (1,)
+        ways = ((label_turn, p_turn) for p_turn in of_p for label_turn in of_label)
         label_turn, p_turn = max(
             ways, key=lambda way: way[0] * by_label + way[1] * by_p + way[0] * way[1] * alike
         )

@@ -86,8 +86,8 @@ def gold_named(
     if name is None:
         if golds:
             like = edition.expected_name(edition.submitted)
-            instead = " (or a data file instead of a folder)" if is_single else ""
-            expected = f"a name like {like}{instead}, so that the matching data can be found"
+            expected = f"a name like {like}"
+            expected += " (any name, if data or gold is a single file)" * is_single
             problems.add("file-name", document.file, expected, show(document.base))
         return None
     if alone_name and alone_name.key == name.key:

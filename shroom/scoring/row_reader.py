@@ -25,7 +25,7 @@ from shroom.scoring.item_values import id_in, is_missing, problem_of_id
 from shroom.scoring.kinds.base import Fault, Fields
 from shroom.scoring.kinds.quotes import quotes
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.rows import GROUPS, KEYS, TEXTS, Group, P, Role, Rows
+from shroom.scoring.rows import GROUPS, KEYS, TEXTS, Group, P, Role, Rows, renames
 
 if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
@@ -99,7 +99,7 @@ class Reader:
         names: Names = NO_NAMES,
     ) -> None:
         self.role, self.file, self.problems, self.edition = role, file, problems, edition
-        self.shown, self.labels = names.shown, " or ".join(map(show, names.labels))
+        self.shown, self.words = names.shown, names.labels
         self.item, self.kind = edition.item, kind_of(edition)
         self.fields = self.kind.fields(edition, role)
         self.columns = {field.key: list[Any]() for group in self.fields for field in group.fields}
@@ -152,8 +152,8 @@ class Reader:
         """Report a problem of a value in this row."""
         found, place = partial(fault.form, fault.value), {"index": self.index, "id": self.id}
         expected = fault.expected
-        if self.labels and fault.code == "label-value" and not isinstance(fault.value, list):
-            expected = self.labels
+        if self.words and fault.code == "label-value" and not isinstance(fault.value, list):
+            expected = " or ".join(map(show, self.words))
         self.problems.add(fault.code, self.file, expected, found, key=key, **place)
 
     def _key(self, key: str) -> str:
@@ -245,9 +245,11 @@ class Reader:
             self.report(Fault("key-missing", f'the key "{shown}"', row, form=self._keys_of))
 
     def _keys_of(self, row: dict[str, Any]) -> str:
-        if self.original is None:
-            return f"keys {show([*map(self._key, row)])}"
-        return f"keys {show([self.shown.get(key, key) for key in self.original])}"
+        is_ours = self.original is None
+        keys = [self._key(it) if is_ours else self.shown.get(it, it) for it in self.original or row]
+        new = renames(keys, self.item.keys.values()).items()
+        changes = ", ".join(f"{show(name)} to {show(self._key(key))}" for name, key in new)
+        return f"keys {show(keys)}" + f" (rename {changes})" * bool(changes)
 
     def _others(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the groups and texts of a row, and check its other values."""
@@ -287,6 +289,7 @@ class Reader:
         if self.is_binary and "ref" in words:
             words["ref"] = [_REFERENCES.get(word, word) for word in words["ref"]]
         arrays: dict[str, Any] = {"label": np.full(n, -1, np.int8), "p": np.full(n, math.nan)}
+        arrays["labels"] = self.words or tuple(self.edition.own_labels)
         arrays |= self.kind.arrays(self.columns, self.edition)
         return Rows(
             self.file,
@@ -298,7 +301,7 @@ class Reader:
             groups={key: Group.of(it) for key, it in words.items() if any(it)},
             columns=self.columns if marks_texts else {},
             places=self.places if marks_texts else None,
-            shown=self.shown,
+            shown={**self.item.keys, **self.shown},
         )
 
     def _check_keys_and_ids(self) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
@@ -40,6 +41,13 @@ def key_meant(name: str, own: Collection[str] = ()) -> str | None:
         return None
     plain = _without_marks(name)
     return next((key for key in own if _without_marks(key) == plain), _SPELLED.get(plain))
+
+
+def renames(names: Collection[str], own: Collection[str] = ()) -> dict[str, str]:
+    """Return the key that each misspelt name means, unless another name means it, too."""
+    meant = {name: key_meant(name, own) or name for name in names}
+    times = Counter(meant.values())
+    return {name: key for name, key in meant.items() if key not in names and times[key] == 1}
 
 
 def _without_marks(name: str) -> str:
@@ -95,7 +103,7 @@ class Rows:
     keys: tuple[str, ...] = ()
     #: The fields of rows with marked spans, by their keys; ``text`` and ``quotes``.
     columns: dict[str, list[Any]] = field(default_factory=dict)
-    #: The spans of each row for metrics, and the possible labels of spans.
+    #: The spans of each row for metrics, and the possible labels of spans or rows.
     marks: list[Any] = field(default_factory=list)
     labels: tuple[str, ...] = ()
     #: The place of each row in the file, if some rows are left out.
@@ -137,6 +145,11 @@ class Rows:
         if self.ids is None or self.has_id is not None or self.ids.dtype.kind != "i":
             return False
         return np.array_equal(np.sort(self.ids), int(self.ids.min()) + np.arange(self.n))
+
+    @property
+    def has_votes(self) -> bool:
+        """Whether any row has labels by annotators."""
+        return self.votes is not None and bool(self.votes.any())
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -45,6 +45,9 @@ class Checked(Result):
     def __repr__(self) -> str:
         return f"Checked({self.verdict})"
 
+    def __bool__(self) -> bool:
+        return self.ok
+
     @property
     def verdict(self) -> str:
         """Whether the submission is valid, its tracks, and the counts of errors and warnings."""
@@ -60,9 +63,9 @@ class Checked(Result):
         if track.name.split or not key:
             return f"{str(track.name) or 'the file'} ({size})"
         if track.name.track not in names and not isinstance(track, AlignedPair):
-            return f"the file ({size}; without data, its track is unknown)"
+            return f"the file ({size}; track unknown)"
         which = "each item names" if track.name.track in names else "no item names"
-        return f"{track.name} ({size}; assumed to be this track because {which} a {key})"
+        return f"{track.name} ({size}; track guessed, because {which} a {key})"
 
     def tables(self) -> list[Table]:
         """Return the stored problems, and how to fix each."""

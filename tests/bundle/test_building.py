@@ -283,7 +283,7 @@ def test_participants_check_with_the_starting_kit(files, tmp_path, tmp_path_fact
     code, out, err = checked("dev.json")  # the program has no --columns and no --labels
     fixes = sorted(line for line in err.splitlines() if "to fix" in line)
     assert fixes == [
-        "  to fix [key-missing]: add the key to every item",
+        "  to fix [key-missing]: add or rename the key in every item",
         "  to fix [label-value]: use exactly these words",
     ]
 

@@ -83,7 +83,8 @@ def test_nothing_heavy_is_imported_before_it_computes():
 @pytest.mark.parametrize("entry", [["shroom", "score"], ["shroom.score"]], ids=" ".join)
 def test_both_entries_work_as_modules(entry, files):
     done = python("-m", *entry, *files)
-    note = f"note: {files[0]} is aligned by order only, because it has neither ids nor texts\n"
+    why = "because the two files share neither ids nor texts"
+    note = f"note: {files[0]} is aligned by order only, {why}\n"
     assert (done.returncode, done.stderr) == (0, note)
     assert "rho:spearman.avg" in done.stdout
 
@@ -110,7 +111,7 @@ def test_a_wrong_command_line_ends_with_2(line, refused):
 
 def test_check_says_where_it_guesses_the_track_by_models(tmp_path, shroom):
     path = write_json(tmp_path / "p.json", [{**row, "model": "m"} for row in predictions(3)])
-    verdict = "model-aware (3 items; assumed to be this track because each item names a model)"
+    verdict = "model-aware (3 items; track guessed, because each item names a model)"
     assert shroom("check", path)[:2] == (0, f"valid: {verdict}; 0 errors, 0 warnings\n")
 
 

@@ -52,7 +52,7 @@ def test_check_passes_exactly_when_score_works(tmp_path, rows, n, with_ids, name
     submission = write_json(tmp_path / name, rows)
     truth = write_json(tmp_path / "g.json", gold(n, first_id=0 if with_ids else None))
     checked = check(submission, truth)
-    if not checked.ok:
+    if not checked:
         with pytest.raises(InvalidInput) as refused:
             score(submission, truth)
         assert refused.value.problems.codes == checked.problems.codes
@@ -70,6 +70,11 @@ def test_predictions_that_know_nothing_are_not_called_inverted():
             for p in generator.random(60).tolist()
         ]
         assert codes(rows, gold(60)) == set()
+        # Whichever way labels of another source are exchanged, p does not fall.
+        truth = [{key: row[key] for key in ("label", "p(Hallucination)")} for row in gold(60)]
+        labels = [{**row, "label": other["label"]} for row, other in zip(rows, truth)]
+        assert codes(labels, truth) <= {"label-p"}
+        assert codes(turned(labels, "label-inverted"), truth) == {"label-inverted", "label-p"}
 
 
 ADVICE = ("label-inverted", "p-inverted", "p-confidence")
@@ -274,9 +279,10 @@ def test_unlabelled_gold(tmp_path):
 @pytest.mark.parametrize("first_id", [None, 7])
 def test_gold_that_is_named_first_is_told(first_id):
     said, truth = predictions(12, first_id=first_id), gold(12, first_id=first_id)
-    swapped = check(truth, said)
-    assert (swapped.ok, swapped.problems.codes) == (True, {"swapped"})
-    assert all(name in next(swapped.problems.lines()) for name in ("predictions", "gold"))
+    for file, code in ((truth, "gold-first"), (without(truth, "labels"), "swapped")):
+        swapped = check(file, said)
+        assert (swapped.ok, swapped.problems.codes) == (code == "swapped", {code})
+        assert all(name in next(swapped.problems.lines()) for name in ("predictions", "gold"))
     assert codes(said, truth) == set()
     assert codes(truth, gold(12, first_id=first_id)) == set()  # predictions may repeat the data
     assert codes(truth, data=said) == set()  # and be told from what has no labels

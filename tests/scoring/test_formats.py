@@ -32,7 +32,7 @@ HINT = re.compile(r"  to fix \[[a-z0-9-]+\]: .+")
 #: What no small file here can cause: sizes and paths (tested below), the gold, other commands.
 ELSEWHERE = {
     *("absurd-ratio", "file-unreadable", "not-a-file", "too-large", "too-many", "zip-members"),
-    *("gold-skipped", "gold-unlabelled", "id-value", "label-votes", "p-votes"),
+    *("gold-first", "gold-skipped", "gold-unlabelled", "id-value", "label-votes", "p-votes"),
     *("ref-value", "task-value", "text-string"),
     *("premise-missing", "swapped"),
     *("row-doubled", "row-object", "row-ranking", "row-track", "row-value", "row-width"),

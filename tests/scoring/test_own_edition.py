@@ -109,7 +109,7 @@ def test_keys_are_shown_as_they_are_in_the_file(label):
     edition = from_plain({"name": "x", "title": "X", "year": 2027, "item": item})
     problem, *_ = check([{"id": 1, label: H, "p": 0.5}], edition=edition).problems
     assert problem.expected == 'the key "confidence"'
-    assert problem.found == f'keys ["id", "{label}", "p"]'
+    assert problem.found == f'keys ["id", "{label}", "p"] (rename "p" to "confidence")'
 
 
 def test_an_edition_that_is_named_counts(task, shroom):
