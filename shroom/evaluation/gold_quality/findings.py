@@ -95,7 +95,7 @@ class Finding(Plain):
 
     @property
     def lines(self) -> list[str]:
-        rest = self.count - len(self.places)
+        rest = self.count - len(self.places[:5])
         more = f" and {rest} more" if rest > 0 else ""
         place = [f"    {', '.join(self.places[:5])}{more}"] if self.places else []
         return [f"  {self.severity}: {self.about} [{self.code}]", *place]
