@@ -392,12 +392,12 @@ def test_a_split_says_how_large_a_difference_it_can_show(tmp_path):
         ),
         (
             {P: None},
-            ["30 items whose p(Hallucination) is not a number in [0, 1]"],
+            ["30 items whose p(Hallucination) is not a number in [0, 1]; got null"],
             ["", "no item has both label and p(Hallucination)"],
         ),
         (
             {"label": None, "labels": None},
-            ['30 items whose label is not "Hallucination" or "Not Hallucination"'],
+            ['30 items whose label is not "Hallucination" or "Not Hallucination"; got null'],
             ["no item has a label"],
         ),
         ({"labels": [H]}, None, ["no item has two votes", "rho is undefined for all pairs"]),

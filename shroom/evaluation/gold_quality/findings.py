@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.printing import counted
+from shroom.core.printing import counted, show
 from shroom.core.problem_codes import CODES, ERROR, WARNING
 from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.scoring.result import Plain
@@ -98,7 +98,7 @@ class Finding(Plain):
         rest = self.count - len(self.places[:5])
         more = f" and {rest} more" if rest > 0 else ""
         place = [f"    {', '.join(self.places[:5])}{more}"] if self.places else []
-        return [f"  {self.severity}: {self.about} [{self.code}]", *place]
+        return [f"  {self.severity}: {self.about} [{self.code}]", *place, f"    to fix: {self.fix}"]
 
 
 def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
@@ -110,11 +110,18 @@ def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...
 
 
 def of_rows(
-    file: GoldFile, code: str, rows: Sequence[int] | NDArray[np.intp], about: str
+    file: GoldFile, code: str, rows: Sequence[int] | NDArray[np.intp], about: str, key: str = ""
 ) -> Iterator[Finding]:
-    """Yield a finding if there are rows; ``{}`` in its text is the number of items."""
+    """Yield a finding if there are rows; ``{}`` in its text is the number of items.
+
+    The text ends with the first row's value under ``key``, or with its keys.
+    """
     if len(rows):
         rows = [int(row) for row in rows]
+        if key:
+            row, name = file.rows[rows[0]], file.edition.item.key
+            got = show(row[key]) if key in row else f"keys {show([*map(name, row)], width=200)}"
+            about = f"{about}; got {got}"
         yield Finding(
             code, len(rows), about.replace("{}", counted(len(rows), "item"), 1), at(file, rows)
         )

@@ -72,7 +72,7 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
         if file.edition.item.id and id_ is not None and id_in(id_, file.edition.item.id) is None
     ]
     about = f"whose id is not {'an integer' if file.edition.item.id == 'integer' else 'a string'}"
-    yield from of_rows(file, "id-value", wrong, f"{{}} {about}")
+    yield from of_rows(file, "id-value", wrong, f"{{}} {about}", file.edition.item.id_key)
     groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
     if groups:
         again = sum(len(group) - 1 for group in groups)
@@ -142,13 +142,13 @@ def _annotation(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     tasks = tuple(file.edition.tasks)
     other = [place for place, row in enumerate(file.rows) if row.get("task", "") not in tasks]
     yield from of_rows(
-        file, "task-value", other if tasks else [], "{} whose task is not in the edition"
+        file, "task-value", other if tasks else [], "{} whose task is not in the edition", "task"
     )
     words = {None, "", "both", *(side.value for side in Reference)}
     if file.kind == "binary":
         other = [place for place, row in enumerate(file.rows) if _word(row.get("ref")) not in words]
         about = '{} whose ref is not "src", "tgt" or "either"'
-        yield from of_rows(file, "ref-value", other, about)
+        yield from of_rows(file, "ref-value", other, about, "ref")
     bare = [place for place, is_annotated in enumerate(file.annotated) if not is_annotated]
     yield from of_rows(file, "unannotated", bare, "{} without an annotation")
     yield from _BY_KIND[file.kind](file)
@@ -167,16 +167,17 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
     label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
-    for code, odd, about in (
-        ("label-value", bare, f"with votes but no {label_key} and no {p_key}"),
-        ("label-value", annotated & ~bare & (label < 0), f"whose {label_key} is not {expected}"),
-        ("p-value", annotated & ~bare & np.isnan(p), f"whose {p_key} is not a number in [0, 1]"),
-        ("label-p", against_p, "whose label contradicts p"),
+    annotated &= ~bare
+    for code, odd, about, key in (
+        ("label-value", bare, f"with votes but no {label_key} and no {p_key}", ""),
+        ("label-value", annotated & (label < 0), f"whose {label_key} is not {expected}", "label"),
+        ("p-value", annotated & np.isnan(p), f"whose {p_key} is not a number in [0, 1]", P),
+        ("label-p", against_p, "whose label contradicts p", ""),
     ):
-        yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}")
+        yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}", key)
     odd_votes = [place for place, row in enumerate(rows) if not _are_votes(row.get("labels"))]
     about = "{} with a vote that is neither a label nor missing"
-    yield from of_rows(file, "vote-value", odd_votes, about)
+    yield from of_rows(file, "vote-value", odd_votes, about, "labels")
     votes = item_votes(file)
     if votes is not None:
         table = Rows(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
@@ -217,7 +218,8 @@ def _aspects(file: GoldFile) -> Iterator[Finding]:
             if answer not in allowed and is_annotated
         ]
         words = " or ".join(f'"{word}"' for word in allowed)
-        yield from of_rows(file, "label-value", odd, f"{{}} whose {aspect.key} is not {words}")
+        about = f"{{}} whose {aspect.key} is not {words}"
+        yield from of_rows(file, "label-value", odd, about, aspect.key)
         valid = np.array([answer == aspect.yes for answer in answers if answer in allowed])
         so = "the F1 of the other answer is undefined"
         yield from _one_class(valid, aspect.key, so)
