@@ -166,6 +166,27 @@ def test_units_are_looked_for_under_the_keys_of_the_file(tmp_path, unit):
     assert counts(quality) == ({} if unit == "question" else {"unit-missing": 40})
 
 
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [("answer", {}), ("hyp", {}), ("Answer", {"key-missing": 12})],
+)
+def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, found):
+    words, keys = {H: "odd", N: "fine"}, {"hyp": "answer", "labels": "votes"}
+    labels = Annotation(labels=(*words.values(),))
+    named = Edition("own", "Own", 2027, item=Item(keys=keys), annotation=labels)
+    rows = votes(12)
+    for row in rows:
+        row[key] = row.pop("hyp")
+        people = enumerate(row.pop("labels"))
+        row |= {"votes": {f"p{i}": words[it] for i, it in people}, "label": words[row["label"]]}
+    quality = checked(tmp_path / "gold.json", rows, named)
+    assert counts(quality) == found
+    for finding in quality.files[0].findings:
+        start, end = finding.about.split("; got keys ")
+        assert start == '12 items without the key "answer", which the edition names'
+        assert '"Answer"' in end
+
+
 def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
     """As in a gold of 240 rows in which 79 ids stand twice, where pairing by id is undefined."""
     rows = answers(161) + [{**row, "answer": "Other."} for row in answers(79)]
@@ -474,7 +495,7 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
         "": "[empty]",
         "[]": "[empty]",
         '[{"a": 1}]': "[key-missing]",
-        '[{"hyp": "A.", "src": "B."}]': "no item is annotated",
+        '[{"hyp": "A.", "src": "B."}]': "no item is annotated (keys label, p(Hallucination), labels)",
         "[1, 2]": "",
     }.items(),
 )

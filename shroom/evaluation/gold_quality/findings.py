@@ -32,6 +32,7 @@ CHECKS: dict[str, Check] = {
     "id-value": Check(ERROR, "write ids of the edition's type"),
     "task-value": Check(ERROR, "write one of the edition's tasks; detectors reject other tasks"),
     "ref-value": Check(ERROR, "write src, tgt or either; detectors reject other words"),
+    "key-missing": Check(ERROR, "correct the key in the rows, or under [item] in the edition"),
     "unannotated": Check(ERROR, "annotate these items, or remove them from the gold"),
     "label-value": Check(ERROR, "write one of the labels of the edition"),
     "p-value": Check(ERROR, "write a number in [0, 1]"),

@@ -19,12 +19,12 @@ from shroom.evaluation.gold_quality.span_checks import check_spans
 from shroom.evaluation.gold_quality.votes import item_votes, number, probabilities
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
-from shroom.scoring.rows import LABELS, TEXTS, P, Rows
+from shroom.scoring.rows import GROUPS, LABELS, TEXTS, P, Rows
 
 
 def findings(file: GoldFile, texts: Texts) -> list[Finding]:
     """Return the findings in the rows of one file, and the problems of its reader."""
-    checks = (_ids, _texts) if not file.is_annotated else (_ids, _texts, _annotation)
+    checks = (_ids, _texts, *((_keys, _annotation) if file.is_annotated else ()))
     own = chain.from_iterable(check(file, texts) for check in checks)
     return [*_of_reader(file), *own]
 
@@ -137,8 +137,18 @@ def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
         yield Finding("item-doubled", again, about, at(file, [group[1] for group in groups]))
 
 
-def _annotation(file: GoldFile, texts: Texts) -> Iterator[Finding]:
-    del texts
+def _keys(file: GoldFile, _: Texts) -> Iterator[Finding]:
+    """Yield the edition's keys that no row has, unless they may be in a file of data elsewhere."""
+    elsewhere = (*TEXTS, *GROUPS) if file.edition.files.data and not file.has_texts else ()
+    for key, name in file.edition.item.keys.items():
+        own = name if key == "id" else key
+        # A missing label or p is reported with its values.
+        if key not in ("label", P, *elsewhere) and not any(own in row for row in file.rows):
+            about = f'{{}} without the key "{name}", which the edition names'
+            yield from of_rows(file, "key-missing", range(len(file.rows)), about, own)
+
+
+def _annotation(file: GoldFile, _: Texts) -> Iterator[Finding]:
     tasks = tuple(file.edition.tasks)
     other = [place for place, row in enumerate(file.rows) if row.get("task", "") not in tasks]
     yield from of_rows(
