@@ -20,6 +20,8 @@ from shroom.bundle.building import build
 from shroom.core.atomic_writing import encoded
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.detectors.recipe import Recipe
+from shroom.metrics.intervals import Intervals
+from shroom.scoring.annotator_agreement import agreement
 from shroom.scoring.check import check
 from shroom.scoring.editions import files
 from shroom.scoring.editions.edition import Edition, Files, Split, Track
@@ -117,6 +119,7 @@ def test_an_edition_that_is_named_counts(task, shroom):
     with pytest.raises(InvalidInput):  # a frame is no folder of its name; 2024 has integer ids
         score(gold, gold)
     assert score(gold, gold, edition="gold/edition.toml").results[0].n == 100
+    assert agreement("gold", Intervals(0)).verdict.startswith("On dev, the agreement of")
     code, _, err = shroom("leaderboard", "systems", "gold", "--split", "evl")
     assert (code, "halu-es has no split 'evl'; did you mean 'eval'?" in err) == (2, True)
     row = {"index": "en-1", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"}
