@@ -487,6 +487,9 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
     code, out, err = shroom("gold", "check", path)
     assert (code, "dev.json: own, binary, 30 items" in out) == (0, True)
     assert err == f"note: using the edition own ({tmp_path / 'edition.toml'})\n"
+    write_json(tmp_path / "eval.json", [{"answer": "A.", "question": "B."}])
+    expected = "eval.json: own, not annotated, 1 item\n  no problem found in the ids and texts;"
+    assert expected in shroom("gold", "check", tmp_path)[1]
 
 
 @pytest.mark.parametrize(
