@@ -490,6 +490,8 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
     write_json(tmp_path / "eval.json", [{"answer": "A.", "question": "B."}])
     expected = "eval.json: own, not annotated, 1 item\n  no problem found in the ids and texts;"
     assert expected in shroom("gold", "check", tmp_path)[1]
+    _, _, err = shroom("gold", "check", tmp_path / "edition.toml")
+    assert "expected the folder or file with the items, got an edition [no-file]" in err
 
 
 @pytest.mark.parametrize(
@@ -498,7 +500,7 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
         "": "[empty]",
         "[]": "[empty]",
         '[{"a": 1}]': "[key-missing]",
-        '[{"hyp": "A.", "src": "B."}]': "no item is annotated (keys label, p(Hallucination), labels)",
+        '[{"hyp": "A.", "src": "B."}]': "is annotated (keys label, p(Hallucination), labels)",
         "[1, 2]": "",
     }.items(),
 )
