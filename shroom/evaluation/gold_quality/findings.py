@@ -120,8 +120,9 @@ def of_rows(
     if len(rows):
         rows = [int(row) for row in rows]
         if key:
-            row, name = file.rows[rows[0]], file.edition.item.key
-            got = show(row[key]) if key in row else f"keys {show([*map(name, row)], width=200)}"
+            row = file.rows[rows[0]]
+            keys = show(file.edition.file_keys(row), width=200)
+            got = show(row[key]) if key in row else f"keys {keys}"
             about = f"{about}; got {got}"
         yield Finding(
             code, len(rows), about.replace("{}", counted(len(rows), "item"), 1), at(file, rows)
