@@ -20,6 +20,7 @@ from shroom.evaluation.gold_quality.findings import CHECKS
 from shroom.evaluation.gold_quality.quality import gold_quality
 from shroom.evaluation.gold_quality.sharing import Texts, jaccard, shared
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.annotator_agreement import agreement
 from shroom.scoring.editions.edition import Annotation, Aspect, Edition, Files, Item, Split, Track
 from shroom.scoring.rows import P
 
@@ -185,6 +186,8 @@ def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, found):
         start, end = finding.about.split("; got keys ")
         assert start == '12 items without the key "answer", which the edition names'
         assert '"Answer"' in end
+    with pytest.raises(InvalidInput, match='votes: expected a list .* got {"p0": "(odd|fine)'):
+        agreement(tmp_path / "gold.json", edition=named)
 
 
 def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
