@@ -186,7 +186,7 @@ def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, found):
         start, end = finding.about.split("; got keys ")
         assert start == '12 items without the key "answer", which the edition names'
         assert '"Answer"' in end
-    with pytest.raises(InvalidInput, match='votes: expected a list .* got {"p0": "(odd|fine)'):
+    with pytest.raises(InvalidInput, match=r'votes: expected a list .* got {"p0": "(odd|fine)'):
         agreement(tmp_path / "gold.json", edition=named)
 
 
