@@ -123,10 +123,6 @@ class OwnNames:
         words = self.own_labels
         return (reworded(item, keys, words) for item in items) if keys or words else items
 
-    def file_keys(self, row: Iterable[str]) -> list[str]:
-        """Return the files' names of the keys of a row that has the kit's keys."""
-        return [key if key == "id" else self.item.key(key) for key in row]
-
     def with_file_keys(self, items: Iterable[Any]) -> Iterable[Any]:
         """Return items with the files' keys and labels, the reverse of :meth:`with_own_keys`."""
         keys = {ours: theirs for ours, theirs in self.item.keys.items() if ours != "id"}

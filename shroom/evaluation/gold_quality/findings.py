@@ -120,9 +120,9 @@ def of_rows(
     if len(rows):
         rows = [int(row) for row in rows]
         if key:
-            row = file.rows[rows[0]]
-            keys = show(file.edition.file_keys(row), width=200)
-            got = show(row[key]) if key in row else f"keys {keys}"
+            name = file.edition.item.key(key)
+            (row,) = file.edition.with_file_keys([file.rows[rows[0]]])
+            got = show(row[name]) if name in row else f"keys {show([*row], width=200)}"
             about = f"{about}; got {got}"
         yield Finding(
             code, len(rows), about.replace("{}", counted(len(rows), "item"), 1), at(file, rows)
