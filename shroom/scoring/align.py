@@ -87,7 +87,7 @@ def check_pair(track: Pair) -> Found:
     edition, predictions, gold = track.edition, track.predictions, track.gold
     kind = kind_of(edition)
     if gold is None and edition.needs_ids(track.name.split):
-        yield from check_has_ids(predictions, edition.item.id)
+        yield from check_has_ids(predictions, edition.item.id, edition.item.id_key)
     if gold is not None:
         yield from check_doubled(gold)
         if predictions.n != gold.n and not predictions.has_broken_lines:
@@ -97,7 +97,7 @@ def check_pair(track: Pair) -> Found:
         if gold.ids is None:
             yield from _check_order(predictions, gold)
         elif gold.has_id is None:  # otherwise, this is an error of the gold
-            yield from check_has_ids(predictions, edition.item.id)
+            yield from check_has_ids(predictions, edition.item.id, edition.item.id_key)
             yield from _check_ids(predictions, gold)
     yield from kind.check_pair(track)
 

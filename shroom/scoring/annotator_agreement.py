@@ -108,7 +108,7 @@ class GoldAgreement(Plain):
     @property
     def title(self) -> str:
         """The split and track, or the file's name if it has no split."""
-        return f"{self.split} {self.track}" if self.split else self.file
+        return f"{self.split} {self.track}".rstrip() if self.split else self.file
 
     @property
     def parts(self) -> dict[str, Figures]:

@@ -219,9 +219,9 @@ def check_votes(gold: Rows) -> Iterator[Problem]:
             yield gold.problem(code, what, found, int(rows[0]), key)
 
 
-def check_has_ids(table: Rows, kind: str = "integer") -> Iterator[Problem]:
+def check_has_ids(table: Rows, kind: str, key: str) -> Iterator[Problem]:
     """Yield a problem if no row has an id."""
     if table.ids is None and not table.has_odd_ids:
         expected = f"{'an integer' if kind == 'integer' else 'an id'} in every item"
         found = f"no id in {counted(table.n, 'item')}"
-        yield table.problem("id-missing", expected, found, key="id")
+        yield table.problem("id-missing", expected, found, key=key)

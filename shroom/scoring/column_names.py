@@ -92,6 +92,8 @@ def reworded(
         value = new[key]
         if isinstance(value, list):
             new[key] = [_reworded(word, words, spelled) for word in value]
+        elif isinstance(value, dict):  # the vote of each annotator
+            new[key] = {name: _reworded(word, words, spelled) for name, word in value.items()}
         else:
             new[key] = _reworded(value, words, spelled)
     return new

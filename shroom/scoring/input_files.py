@@ -103,6 +103,9 @@ class Document:
 
     def read(self, problems: Problems) -> bytes | None:
         """Return the uncompressed bytes; report an unreadable file and return ``None``."""
+        if self.base.endswith(".toml"):
+            problems.add("no-file", self.file, "the folder or file with the items", "an edition")
+            return None
         data = self.packed(problems)
         try:
             if data is not None and data[:2] == b"\x1f\x8b":

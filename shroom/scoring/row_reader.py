@@ -114,6 +114,7 @@ class Reader:
         #: The row as it is in the file, before the edition renames its keys; for predictions.
         self.original: Any = None
         self.ids, self.places, self.without_id = list[Any](), list[int](), list[int]()
+        self.row_without_id = _NOTHING
         self.has_any_id = self.has_texts = False
         #: Groups and texts of each row, as far as it has them.
         self.others, self.present = list[dict[str, Any]](), set[str]()
@@ -200,6 +201,7 @@ class Reader:
                 self.report(Fault(*problem, row[key]), self._key(key))
         elif kind != "none":
             self.without_id.append(self.index)
+            self.row_without_id = row
 
     def _text(self, row: dict[str, Any]) -> str | None:
         """Return the text in which spans are marked; ``None`` if the row has none."""
@@ -316,5 +318,6 @@ class Reader:
                 expected = "an id, because other items have one"
                 yield Problem("id-missing", self.file, expected, "no id", index, key=key)
         elif n and not self.is_prediction and self.item.id == "string":
-            found = f"no id in {counted(n, 'item')}"
+            (row,) = self.edition.with_file_keys([self.row_without_id])
+            found = f"no id in {counted(n, 'item')} with the keys {show([*row], width=200)}"
             yield Problem("id-missing", self.file, "an id in every row", found, key=key)

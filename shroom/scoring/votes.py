@@ -84,9 +84,11 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
         return None
     rows = [*edition.with_own_keys(items)]
     read = [read_votes_of(row.get("labels") if isinstance(row, dict) else None) for row in rows]
+    key = edition.item.key("labels")
     for index, (_, faults) in enumerate(read):
         for code, expected, value, *_ in faults:
-            problems.add(code, document.file, expected, show(value), index=index, key="labels")
+            found = show(items[index].get(key, value))
+            problems.add(code, document.file, expected, found, index=index, key=key)
     votes = padded([own for own, _ in read])
     if not (votes != MISSING).any():
         return None

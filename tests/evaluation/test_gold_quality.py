@@ -20,6 +20,7 @@ from shroom.evaluation.gold_quality.findings import CHECKS
 from shroom.evaluation.gold_quality.quality import gold_quality
 from shroom.evaluation.gold_quality.sharing import Texts, jaccard, shared
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.annotator_agreement import agreement
 from shroom.scoring.editions.edition import Annotation, Aspect, Edition, Files, Item, Split, Track
 from shroom.scoring.rows import P
 
@@ -164,6 +165,29 @@ def test_units_are_looked_for_under_the_keys_of_the_file(tmp_path, unit):
     edition = replace(ASPECTS, item=replace(ASPECTS.item, unit=unit))
     quality = checked(tmp_path / "gold.json", answers(), edition)
     assert counts(quality) == ({} if unit == "question" else {"unit-missing": 40})
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [("answer", {}), ("hyp", {}), ("Answer", {"key-missing": 12})],
+)
+def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, found):
+    words, keys = {H: "odd", N: "fine"}, {"hyp": "answer", "labels": "votes"}
+    labels = Annotation(labels=(*words.values(),))
+    named = Edition("own", "Own", 2027, item=Item(keys=keys), annotation=labels)
+    rows = votes(12)
+    for row in rows:
+        row[key] = row.pop("hyp")
+        people = enumerate(row.pop("labels"))
+        row |= {"votes": {f"p{i}": words[it] for i, it in people}, "label": words[row["label"]]}
+    quality = checked(tmp_path / "gold.json", rows, named)
+    assert counts(quality) == found
+    for finding in quality.files[0].findings:
+        start, end = finding.about.split("; got keys ")
+        assert start == '12 items without the key "answer", which the edition names'
+        assert '"Answer"' in end
+    with pytest.raises(InvalidInput, match=r'votes: expected a list .* got {"p0": "(odd|fine)'):
+        agreement(tmp_path / "gold.json", edition=named)
 
 
 def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
@@ -392,12 +416,12 @@ def test_a_split_says_how_large_a_difference_it_can_show(tmp_path):
         ),
         (
             {P: None},
-            ["30 items whose p(Hallucination) is not a number in [0, 1]"],
+            ["30 items whose p(Hallucination) is not a number in [0, 1]; got null"],
             ["", "no item has both label and p(Hallucination)"],
         ),
         (
             {"label": None, "labels": None},
-            ['30 items whose label is not "Hallucination" or "Not Hallucination"'],
+            ['30 items whose label is not "Hallucination" or "Not Hallucination"; got null'],
             ["no item has a label"],
         ),
         ({"labels": [H]}, None, ["no item has two votes", "rho is undefined for all pairs"]),
@@ -466,6 +490,11 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
     code, out, err = shroom("gold", "check", path)
     assert (code, "dev.json: own, binary, 30 items" in out) == (0, True)
     assert err == f"note: using the edition own ({tmp_path / 'edition.toml'})\n"
+    write_json(tmp_path / "eval.json", [{"answer": "A.", "question": "B."}])
+    expected = "eval.json: own, not annotated, 1 item\n  no problem found in the ids and texts;"
+    assert expected in shroom("gold", "check", tmp_path)[1]
+    _, _, err = shroom("gold", "check", tmp_path / "edition.toml")
+    assert "expected the folder or file with the items, got an edition [no-file]" in err
 
 
 @pytest.mark.parametrize(
@@ -474,7 +503,7 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
         "": "[empty]",
         "[]": "[empty]",
         '[{"a": 1}]': "[key-missing]",
-        '[{"hyp": "A.", "src": "B."}]': "no item is annotated",
+        '[{"hyp": "A.", "src": "B."}]': "is annotated (keys label, p(Hallucination), labels)",
         "[1, 2]": "",
     }.items(),
 )

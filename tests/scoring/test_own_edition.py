@@ -20,6 +20,8 @@ from shroom.bundle.building import build
 from shroom.core.atomic_writing import encoded
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.detectors.recipe import Recipe
+from shroom.metrics.intervals import Intervals
+from shroom.scoring.annotator_agreement import agreement
 from shroom.scoring.check import check
 from shroom.scoring.editions import files
 from shroom.scoring.editions.edition import Edition, Files, Split, Track
@@ -101,6 +103,13 @@ def test_ids_are_strings_and_fixing_keeps_them(task, shroom):
     write_json(task / "gold/dev.json", gold)
     code, _, err = shroom("score", write_json(task / "dev.json", rows), "gold/dev.json")
     assert (code, "expected an id in every row, got no id in 100 items" in err) == (1, True)
+    write_json(task / "gold/dev.json", [{**row, "nr": str(n)} for n, row in enumerate(gold)])
+    written(task / "gold", EDITION.replace("[item]", '[item]\nkeys = {id = "nr"}'), first="")
+    _, _, err = shroom("check", "dev.json", "--gold", "gold")
+    assert "dev.json: nr: expected an id in every item, got no id in 100 items" in err
+    write_json(task / "gold/dev.json", [{**row, "id": "a"} for row in gold])
+    _, _, err = shroom("check", "dev.json", "--gold", "gold")
+    assert re.search(r'nr: .* got no id in 100 items with the keys \["hyp", .*"id"', err)
 
 
 @pytest.mark.parametrize("label", ["verdict", "label"])
@@ -117,6 +126,7 @@ def test_an_edition_that_is_named_counts(task, shroom):
     with pytest.raises(InvalidInput):  # a frame is no folder of its name; 2024 has integer ids
         score(gold, gold)
     assert score(gold, gold, edition="gold/edition.toml").results[0].n == 100
+    assert agreement("gold", Intervals(0)).verdict.startswith("On dev, the agreement of")
     code, _, err = shroom("leaderboard", "systems", "gold", "--split", "evl")
     assert (code, "halu-es has no split 'evl'; did you mean 'eval'?" in err) == (2, True)
     row = {"index": "en-1", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"}

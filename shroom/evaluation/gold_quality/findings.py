@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.printing import counted
+from shroom.core.printing import counted, show
 from shroom.core.problem_codes import CODES, ERROR, WARNING
 from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.scoring.result import Plain
@@ -32,6 +32,7 @@ CHECKS: dict[str, Check] = {
     "id-value": Check(ERROR, "write ids of the edition's type"),
     "task-value": Check(ERROR, "write one of the edition's tasks; detectors reject other tasks"),
     "ref-value": Check(ERROR, "write src, tgt or either; detectors reject other words"),
+    "key-missing": Check(ERROR, "correct the key in the rows, or under [item] in the edition"),
     "unannotated": Check(ERROR, "annotate these items, or remove them from the gold"),
     "label-value": Check(ERROR, "write one of the labels of the edition"),
     "p-value": Check(ERROR, "write a number in [0, 1]"),
@@ -95,10 +96,10 @@ class Finding(Plain):
 
     @property
     def lines(self) -> list[str]:
-        rest = self.count - len(self.places)
+        rest = self.count - len(self.places[:5])
         more = f" and {rest} more" if rest > 0 else ""
         place = [f"    {', '.join(self.places[:5])}{more}"] if self.places else []
-        return [f"  {self.severity}: {self.about} [{self.code}]", *place]
+        return [f"  {self.severity}: {self.about} [{self.code}]", *place, f"    to fix: {self.fix}"]
 
 
 def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
@@ -110,11 +111,19 @@ def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...
 
 
 def of_rows(
-    file: GoldFile, code: str, rows: Sequence[int] | NDArray[np.intp], about: str
+    file: GoldFile, code: str, rows: Sequence[int] | NDArray[np.intp], about: str, key: str = ""
 ) -> Iterator[Finding]:
-    """Yield a finding if there are rows; ``{}`` in its text is the number of items."""
+    """Yield a finding if there are rows; ``{}`` in its text is the number of items.
+
+    The text ends with the first row's value under ``key``, or with its keys.
+    """
     if len(rows):
         rows = [int(row) for row in rows]
+        if key:
+            name = file.edition.item.key(key)
+            (row,) = file.edition.with_file_keys([file.rows[rows[0]]])
+            got = show(row[name]) if name in row else f"keys {show([*row], width=200)}"
+            about = f"{about}; got {got}"
         yield Finding(
             code, len(rows), about.replace("{}", counted(len(rows), "item"), 1), at(file, rows)
         )

@@ -19,12 +19,12 @@ from shroom.evaluation.gold_quality.span_checks import check_spans
 from shroom.evaluation.gold_quality.votes import item_votes, number, probabilities
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
-from shroom.scoring.rows import LABELS, TEXTS, P, Rows
+from shroom.scoring.rows import GROUPS, LABELS, TEXTS, P, Rows
 
 
 def findings(file: GoldFile, texts: Texts) -> list[Finding]:
     """Return the findings in the rows of one file, and the problems of its reader."""
-    checks = (_ids, _texts) if not file.is_annotated else (_ids, _texts, _annotation)
+    checks = (_ids, _texts, *((_keys, _annotation) if file.is_annotated else ()))
     own = chain.from_iterable(check(file, texts) for check in checks)
     return [*_of_reader(file), *own]
 
@@ -72,7 +72,7 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
         if file.edition.item.id and id_ is not None and id_in(id_, file.edition.item.id) is None
     ]
     about = f"whose id is not {'an integer' if file.edition.item.id == 'integer' else 'a string'}"
-    yield from of_rows(file, "id-value", wrong, f"{{}} {about}")
+    yield from of_rows(file, "id-value", wrong, f"{{}} {about}", file.edition.item.id_key)
     groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
     if groups:
         again = sum(len(group) - 1 for group in groups)
@@ -137,18 +137,28 @@ def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
         yield Finding("item-doubled", again, about, at(file, [group[1] for group in groups]))
 
 
-def _annotation(file: GoldFile, texts: Texts) -> Iterator[Finding]:
-    del texts
+def _keys(file: GoldFile, _: Texts) -> Iterator[Finding]:
+    """Yield the edition's keys that no row has, unless they may be in a file of data elsewhere."""
+    elsewhere = (*TEXTS, *GROUPS) if file.edition.files.data and not file.has_texts else ()
+    for key, name in file.edition.item.keys.items():
+        own = name if key == "id" else key
+        # A missing label or p is reported with its values.
+        if key not in ("label", P, *elsewhere) and not any(own in row for row in file.rows):
+            about = f'{{}} without the key "{name}", which the edition names'
+            yield from of_rows(file, "key-missing", range(len(file.rows)), about, own)
+
+
+def _annotation(file: GoldFile, _: Texts) -> Iterator[Finding]:
     tasks = tuple(file.edition.tasks)
     other = [place for place, row in enumerate(file.rows) if row.get("task", "") not in tasks]
     yield from of_rows(
-        file, "task-value", other if tasks else [], "{} whose task is not in the edition"
+        file, "task-value", other if tasks else [], "{} whose task is not in the edition", "task"
     )
     words = {None, "", "both", *(side.value for side in Reference)}
     if file.kind == "binary":
         other = [place for place, row in enumerate(file.rows) if _word(row.get("ref")) not in words]
         about = '{} whose ref is not "src", "tgt" or "either"'
-        yield from of_rows(file, "ref-value", other, about)
+        yield from of_rows(file, "ref-value", other, about, "ref")
     bare = [place for place, is_annotated in enumerate(file.annotated) if not is_annotated]
     yield from of_rows(file, "unannotated", bare, "{} without an annotation")
     yield from _BY_KIND[file.kind](file)
@@ -167,16 +177,17 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
     label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
-    for code, odd, about in (
-        ("label-value", bare, f"with votes but no {label_key} and no {p_key}"),
-        ("label-value", annotated & ~bare & (label < 0), f"whose {label_key} is not {expected}"),
-        ("p-value", annotated & ~bare & np.isnan(p), f"whose {p_key} is not a number in [0, 1]"),
-        ("label-p", against_p, "whose label contradicts p"),
+    annotated &= ~bare
+    for code, odd, about, key in (
+        ("label-value", bare, f"with votes but no {label_key} and no {p_key}", ""),
+        ("label-value", annotated & (label < 0), f"whose {label_key} is not {expected}", "label"),
+        ("p-value", annotated & np.isnan(p), f"whose {p_key} is not a number in [0, 1]", P),
+        ("label-p", against_p, "whose label contradicts p", ""),
     ):
-        yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}")
+        yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}", key)
     odd_votes = [place for place, row in enumerate(rows) if not _are_votes(row.get("labels"))]
     about = "{} with a vote that is neither a label nor missing"
-    yield from of_rows(file, "vote-value", odd_votes, about)
+    yield from of_rows(file, "vote-value", odd_votes, about, "labels")
     votes = item_votes(file)
     if votes is not None:
         table = Rows(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
@@ -217,7 +228,8 @@ def _aspects(file: GoldFile) -> Iterator[Finding]:
             if answer not in allowed and is_annotated
         ]
         words = " or ".join(f'"{word}"' for word in allowed)
-        yield from of_rows(file, "label-value", odd, f"{{}} whose {aspect.key} is not {words}")
+        about = f"{{}} whose {aspect.key} is not {words}"
+        yield from of_rows(file, "label-value", odd, about, aspect.key)
         valid = np.array([answer == aspect.yes for answer in answers if answer in allowed])
         so = "the F1 of the other answer is undefined"
         yield from _one_class(valid, aspect.key, so)

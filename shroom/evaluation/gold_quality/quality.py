@@ -14,7 +14,7 @@ from shroom.evaluation.gold_quality.findings import PLACES, Finding, at
 from shroom.evaluation.gold_quality.item_checks import contradictions, findings
 from shroom.evaluation.gold_quality.power import detectable
 from shroom.evaluation.gold_quality.results import FileQuality, GoldQuality
-from shroom.evaluation.gold_quality.rows import GoldFile, read_gold
+from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys, read_gold
 from shroom.evaluation.gold_quality.sharing import Shared, Texts, can_look_for_near, shared
 from shroom.evaluation.gold_quality.votes import item_votes, named_votes
 from shroom.metrics.intervals import Intervals
@@ -71,8 +71,10 @@ def gold_quality(
     problems, chosen = Problems(), _chosen(edition, gold)
     files = read_gold(gold, chosen, problems)
     if not any(file.is_annotated for file in files):
+        keys = ", ".join(map(files[0].edition.item.key, annotation_keys(files[0].edition)))
         raise ShroomError(
-            f"{gold}: no item is annotated, so there is nothing to check; specify labelled files"
+            f"{gold}: no item is annotated (keys {keys}), so there is nothing to check; specify "
+            "labelled files"
         )
     others = [file for source in against for file in read_gold(source, chosen, problems)]
     named = {_place(file) for file in others}

@@ -100,7 +100,8 @@ class FileQuality(Plain):
             parts.append(f"texts from {self.texts_of}")
         title = f"{self.file}: {', '.join(parts)}"
         lines = [line for finding in self.findings for line in finding.lines]
-        found = Table(title, notes=lines or ["  no problem found"])
+        none = "" if self.annotated else " in the ids and texts; there is no annotation to check"
+        found = Table(title, notes=lines or [f"  no problem found{none}"])
         if with_fixes and self.findings:
             heads = ("finding", "places", "severity", "what to do")
             found = Table(title, heads, [finding.row for finding in self.findings], left=4)

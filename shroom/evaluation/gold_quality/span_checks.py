@@ -41,11 +41,14 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
         "span-text": "whose text differs from the characters at their offsets",
     }
     bad: dict[str, list[int]] = {code: [] for code in wrong}
+    got = dict[str, str]()
     marked = []
     for place, (row, is_annotated) in enumerate(zip(file.rows, file.annotated)):
         values = {key: row[key] for key in keys if row.get(key) is not None}
         read = {key: read_spans(value, FORMS[key], labels) for key, value in values.items()}
-        codes = {_CODES.get(fault.code, "") for _, faults in read.values() for fault in faults}
+        faults = {_CODES.get(it.code, ""): it for _, own in read.values() for it in own}
+        got = {code: f"; got {it.form(it.value)}" for code, it in faults.items()} | got
+        codes = {*faults}
         hyp = text_of(row, "hyp")
         whole = [span for spans, _ in read.values() for span in spans or ()]
         if isinstance(row.get("hyp"), str) and any(span.end > len(hyp) for span in whole):
@@ -57,7 +60,7 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
         if is_annotated:
             marked.append(any(values.values()))
     for code, what in wrong.items():
-        yield from of_rows(file, code, bad[code], f"{{}} with spans {what}")
+        yield from of_rows(file, code, bad[code], f"{{}} with spans {what}{got.get(code, '')}")
     if len(marked) > 1 and not any(marked):
         about = "no item has a span, so a system without any span gets a perfect score"
         yield Finding("one-class", len(marked), about)
