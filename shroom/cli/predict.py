@@ -63,7 +63,7 @@ def command(
 ) -> None:
     """Run DETECTOR on DATA and write a submission.
 
-    DETECTOR is a name from 'shroom list detectors', or a recipe file. The default is the kit's own
+    DETECTOR is a name from 'shroom list detectors', or a recipe file; the default is the kit's own
     model.
 
     Examples
