@@ -47,7 +47,7 @@ VERBS = {
     "Annotation": {"annotate": "Generate, score and rank answers, and train a probe."},
     "Organisers": {
         "edition": "Write, show and check the rules of a shared task.",
-        "gold": "Check gold labels, measure agreement, or compare two versions.",
+        "gold": "Check gold labels, measure agreement, or compare gold versions.",
         "bundle": "Build the competition bundle for Codabench.",
     },
     "Reference": {"list": "List detectors, metrics, data sets or editions."},

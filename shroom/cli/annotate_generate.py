@@ -77,8 +77,8 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
         Job,
         option(
             "--model",
-            "With --endpoint, the name of the model there; otherwise a causal model: a folder, or "
-            "a name on the Hugging Face hub.",
+            "With --endpoint, the model name to send to it; otherwise a causal language model: a "
+            "folder, or a name on the Hugging Face hub.",
             required=True,
         ),
         option("--endpoint", "URL of the endpoint, such as http://localhost:8080/v1."),
@@ -96,7 +96,7 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
         SETTINGS,
         run_options(precision=False),
         RESUME,
-        flag("--dry-run", "Show what would be generated and the cost, and exit."),
+        flag("--dry-run", "Show what would be generated and how much it would cost, and exit."),
     )
 
 
@@ -118,7 +118,7 @@ def _wanted(values: dict[str, Any]) -> Answers:
         wanted = Answers(normal, refusals, *prompts)
         if not values["temperature"] and max(normal, refusals) > 1:
             raise ShroomError(
-                "temperature: at 0 all generations are identical; use a value above 0"
+                "temperature: at 0, all generations would be identical; use a value above 0"
             )
     return wanted
 
@@ -148,7 +148,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
     items = [wanted.items(row["question"]) for row in rows]
     every = [item for row in items for item in row]
     if job.resume and not job.path.exists() and _has_ended(rows, items, job.output):
-        say([f"{job.output} is finished, so there is nothing to resume"])
+        say([f"{job.output} is complete, so there is nothing to resume"])
         return 0
     with job.kept(run) as (run, store):
         if job.dry_run:
@@ -169,7 +169,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
         return 0
     empty = "the reply is empty; if it was cut off, increase --max-tokens"
     say_alike(f"{item.kind} {item.number}: {text or empty}" for item, text in failed.items())
-    say([f"missing generations: {len(failed)}; to try these again, add --resume"])
+    say([f"missing generations: {len(failed)}; to try again, add --resume"])
     return 1
 
 
@@ -178,7 +178,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
 @option("-n count", "Number of queries to generate.", click.IntRange(1), required=True)
 @option(
     "--prompt",
-    "Send the kit's prompt, or the original prompt that generated davinci-debate (source).",
+    "Send the kit's prompt ('kit'), or the prompt used to generate davinci-debate ('source').",
     PROMPTS,
     "kit",
 )

@@ -39,10 +39,10 @@ def _layers(text: str | None) -> tuple[int, ...]:
 
 @group()
 def command() -> None:
-    """Predict from a language model's hidden states which questions it can answer.
+    """Predict from a language model's hidden states which questions the model can answer.
 
-    A linear probe is trained on questions whose answers are all correct or all incorrect, as
-    found by 'shroom annotate run'.
+    A linear probe is trained on questions whose answers are all correct or all incorrect, according
+    to 'shroom annotate run'.
 
     Examples
     --------
@@ -63,7 +63,8 @@ def command() -> None:
 )
 @option(
     "--layers",
-    "Layers, such as 0,8,-1: 0 is the embeddings, and -1 is the last layer.  [default: all layers]",
+    "Layers, such as 0,8,-1: 0 stands for the embeddings, and -1 for the last layer.  [default: "
+    "all layers]",
     parse=_layers,
 )
 @option(
@@ -74,7 +75,7 @@ def command() -> None:
 )
 @option(
     "--mode",
-    "Use the chat template, or the plain prompt.  [default: chat if there is a template]",
+    "Use the chat template, or the plain prompt.  [default: the chat template, if there is one]",
     MODES,
 )
 @option("--prompt", "Prompt for the model; must contain {question} exactly once.")
@@ -86,7 +87,7 @@ def command() -> None:
 def _train(
     *, questions: tuple[str, ...], output: str, run: Run, intervals: Intervals, **settings: Any
 ) -> Result:
-    """Train a probe on QUESTIONS with categories, and report cross-validated scores by layer.
+    """Train a probe on QUESTIONS that have categories, and report cross-validated scores by layer.
 
     The probe for the best layer is written to the output folder.
 
@@ -103,7 +104,7 @@ def _train(
     with usage_errors():
         plan = Plan(how=intervals, **settings)
     examples = read_aloud(read, *questions)
-    kept = f"the hidden states read so far are stored in {output}; to continue, add --resume"
+    kept = f"the hidden states computed so far are stored in {output}; to continue, add --resume"
     with shown_progress("probe") as report, if_interrupted(lambda: kept):
         run = replace(run, report=lambda done, total: report(done, total, "states"))
 
@@ -119,27 +120,27 @@ def _train(
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @option(
     "--probe",
-    "Folder written by 'train', or a probe.pt file of the Dreamcatcher program.",
+    "Folder written by 'annotate probe train', or a probe.pt file from the Dreamcatcher program.",
     INPUT,
     required=True,
 )
 @option(
     "-o --output",
-    "Write the questions, each with its probe_score, to this file.",
+    "Write the scored questions to this file.",
     OUTPUT,
     required=True,
 )
 @option(
     "--model",
-    "Language model of the probe; required for a probe.pt file, or if the model was moved.",
+    "Language model for the probe; required with a probe.pt file, or if the model was moved.",
 )
-@option("--layer", "Layer of a probe.pt file; by default the number in the file's name.", int)
+@option("--layer", "Layer for a probe.pt file; by default, the number in the file name.", int)
 @run_options(precision=False)
 @RESUME
 def _score(
     *, questions: tuple[str, ...], probe: str, output: str, run: Run, resume: bool, **model: Any
 ) -> int:
-    """Add probe_score to each generation of QUESTIONS.
+    """Add a probe_score to each generation in QUESTIONS.
 
     The probe_score is the probability that the model knows the answer.
 

@@ -46,7 +46,7 @@ An example of CONFIG:
 @verb(epilog=CONFIG)
 @click.argument("config", type=FILE)
 @RESUME
-@flag("--dry-run", "Show what would be scored and the cost, and exit.")
+@flag("--dry-run", "Show what would be scored and how much it would cost, and exit.")
 @option("--against", "Human judgements to compare scores and categories with.", INPUT)
 @run_options()
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
@@ -55,7 +55,7 @@ def command(
 ) -> int:
     """Score and rank generations with the settings in CONFIG.
 
-    A config without scorers ranks generations that already have scores.
+    Without scorers in CONFIG, only rank the generations, which must already have scores.
 
     Examples
     --------
@@ -102,8 +102,8 @@ def has_ended(
     except ShroomError:
         return False
     if finished:
-        again = "to run it again, leave out --resume"
-        say([f"{outputs[0]} is finished, so there is nothing to resume; {again}"])
+        again = "to run the command again, leave out --resume"
+        say([f"{outputs[0]} is complete, so there is nothing to resume; {again}"])
     return finished
 
 

@@ -56,7 +56,7 @@ def command(
 ) -> int:
     """Build the competition bundle for Codabench, with the scoring program.
 
-    Each phase that has gold becomes a phase of the competition.
+    If a phase of the edition has gold labels, the competition contains this phase.
 
     Examples
     --------

@@ -46,14 +46,14 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @option("--seed", "Random seed for the folds.", click.IntRange(0), 0)
 @flag(
     "--in-sample",
-    "Also score on gold that the calibrator or detector was fitted on, and mark these scores.",
+    "Also score on gold data that the calibrator or detector was fitted on, and mark these scores.",
 )
 @edition_option("gold")
 @result_options("submission", "gold", output=False)
 def command(submission: str, gold: str | None, **options: Any) -> Outcome | None:
     """Fit a calibrator and a threshold on SUBMISSION and GOLD, or apply them with --apply.
 
-    After a fit, the printed figures are cross-validated.
+    After a fit, the printed scores are cross-validated.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
     for name in filter(is_given, _FITTING):
         raise click.UsageError(f"--{name} cannot be combined with --apply")
     if given.in_sample and gold is None:
-        raise click.UsageError("--in-sample requires a GOLD to score against")
+        raise click.UsageError("--in-sample requires the argument GOLD")
     return _apply(submission, gold, given=given)
 
 

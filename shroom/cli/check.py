@@ -31,7 +31,8 @@ MAX_TRIED = 100_000
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
 @option(
     "--gold",
-    "Compare ids, count and order with this gold, and detect inverted labels or p.",
+    "Compare ids, count and order with this file or folder of labelled data, and detect inverted "
+    "labels or p.",
     INPUT,
 )
 @option(
@@ -107,7 +108,7 @@ def _check(submission: str, given: SimpleNamespace) -> int:
             fixed = fix_submission(submission, gold, data=data, edition=edition, **given.names)
             corrected = sorted(codes - fixed.checked.problems.codes)
             if corrected and not fixed.obstacle:
-                note(f"--fix FILE would write a copy with {', '.join(corrected)} corrected")
+                note(f"use --fix FILE to correct [{'], ['.join(corrected)}]")
     return code
 
 

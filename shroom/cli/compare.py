@@ -29,7 +29,7 @@ from shroom.cli.result_options import Outcome, result_options
 def command(submissions: tuple[str, ...], gold: str, **settings: Any) -> Outcome:
     """Test which differences between SUBMISSIONS on GOLD are significant after Holm's correction.
 
-    By default, test every pair; with --baseline, test every other submission against the baseline.
+    By default, test every pair; with --baseline, test all other submissions against the baseline.
 
     Examples
     --------

@@ -69,8 +69,8 @@ def command(
     rows = [row for file in files for row in file.rows]
     if not rows:
         raise ShroomError(
-            f"{source.name}: nothing to convert, because none of the {len(collection.records)} "
-            "records is labelled in this view; use another --view or labelled files"
+            f"{source.name}: nothing to convert, because no record is labelled in this "
+            "view; use another --view or labelled files"
         )
     if predictions is not None and source.predictions is not None:
         label, p = _predictions_for(rows, ", ".join(collection.files), predictions)
@@ -89,10 +89,10 @@ def command(
         say([f"{counted(collection.dropped, 'row')} could not be used"])
     for file in files:
         if not file.rows and file.left_out:
-            say([f"{file.stem}: left out, because none of the {file.records} records is labelled"])
+            say([f"{file.stem}: left out, because no record is labelled"])
         elif file.left_out:
-            why = "no label, or no text to compare with"
-            say([f"{file.stem}: left out {counted(file.left_out, 'datapoint')}: {why}"])
+            why = "without a label, or without a text to compare with"
+            say([f"{file.stem}: left out {counted(file.left_out, 'datapoint')} {why}"])
     records = counted(sum(file.records for file in files if file.rows), "record")
     say([f"wrote {counted(len(rows), 'datapoint')} from {records} to {output}"])
 
@@ -104,9 +104,7 @@ def _predictions_for(
     problems = Problems()
     listed = documents(submission, problems, submission=True)
     if len(listed) > 1:
-        raise ShroomError(
-            f"{submission}: expected one file of predictions, got {len(listed)} files"
-        )
+        raise ShroomError(f"{submission}: expected one prediction file, got {len(listed)} files")
     checked = check_documents(
         listed, data=as_source(rows, f"{file} (converted)"), problems=problems, edition=default()
     )

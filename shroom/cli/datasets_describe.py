@@ -21,9 +21,9 @@ from shroom.metrics.intervals import Intervals
 def command(
     targets: Targets, /, name: str, paths: tuple[str, ...], intervals: Intervals
 ) -> Outcome:
-    """Describe the files of the data set NAME: counts, labels, agreement and tables of its own.
+    """Describe the files of the data set NAME: counts, labels, agreement and other statistics.
 
-    Without PATH, the command reads the files in the folder $SHROOM_DATA, or the fetched files.
+    Without PATH, read the files in $SHROOM_DATA if it contains NAME, otherwise the fetched files.
 
     Examples
     --------

@@ -42,7 +42,7 @@ from shroom.datasets.download.sources import File, Source, Stored, present_files
     Number(0, 86400, min_open=True),
     TIMEOUT,
 )
-@format_option("text", "json", about="Print the folder, or one JSON object with all files.")
+@format_option("text", "json", about="Print the folder, or one JSON object that lists all files.")
 def command(
     *, name: str, folder: Path | None, force: bool, yes: bool, form: str, **settings: Any
 ) -> None:

@@ -22,14 +22,16 @@ def named_edition(otherwise: str, also: str = "", beside: str = "gold") -> Decor
     return option(
         "--edition",
         "Follow the rules of this shared task: a name from 'shroom list editions', "
-        f"{also}or an edition.toml. Default: the edition.toml next to the {beside}, otherwise "
+        f"{also}or an edition.toml file. Default: the edition.toml next to the {beside}, otherwise "
         f"{otherwise}.",
         metavar="NAME|FILE",
     )
 
 
 #: An edition, or a data set whose predictions have their own form; see :func:`form_of_gold`.
-EDITION_OR_DATA_SET = named_edition("the edition recognised by the keys of the gold", also="felm, ")
+EDITION_OR_DATA_SET = named_edition(
+    "the edition that matches the keys of the gold", also="'felm', "
+)
 
 
 def form_of_gold(
@@ -47,7 +49,7 @@ def form_of_gold(
     try:
         edition = edition_named(named, gold or data)
     except UnknownName as error:
-        also = f"check and score also accept {', '.join(SCORED)}"
+        also = f"'shroom check' and 'shroom score' also accept {', '.join(SCORED)}"
         raise UnknownName(f"{error}; {also}") from error
     if edition is not None or gold is None:
         return SHROOM, edition or default()
@@ -78,15 +80,15 @@ def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
 
     beside = "gold" if sources[0].endswith("gold") else "data"
     beside = "labelled sample" if sources == ("labelled",) else beside
-    otherwise = f"the edition recognised by the keys of the {beside}" if any_kind else SHROOM
+    otherwise = f"the edition that matches the keys of the {beside}" if any_kind else SHROOM
     return together("edition", value, named_edition(otherwise, beside=beside))
 
 
 def refuse_other_kinds(edition: Edition) -> None:
     if edition.annotation.kind != "binary":
         raise ShroomError(
-            f"this command needs labels with p(Hallucination), but the annotation of the edition "
-            f"{edition.name} is {edition.annotation.kind}"
+            f"this command needs labels with p(Hallucination), but the edition {edition.name} has "
+            f"the annotation kind '{edition.annotation.kind}'"
         )
 
 

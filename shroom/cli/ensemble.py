@@ -27,13 +27,13 @@ from shroom.scoring.input_files import is_pipe
 )
 @option(
     "--train",
-    "For logistic: a system's predictions for the training gold. Repeat this option once for each "
-    "submission, in the same order.",
+    "With --method logistic: a system's predictions for the training gold. Specify this option "
+    "once for each SUBMISSION, in the order of the submissions.",
     INPUT,
     multiple=True,
     metavar="SUBMISSION",
 )
-@option("--train-gold", "For logistic: labelled data to fit the weights on.", INPUT)
+@option("--train-gold", "With --method logistic: labelled data to fit the weights on.", INPUT)
 @option(
     "--data",
     "Data that the submissions contain predictions for; labels are not required.",
@@ -43,7 +43,7 @@ from shroom.scoring.input_files import is_pipe
 def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
     """Combine several SUBMISSIONS into one.
 
-    Only --method logistic requires gold, because it fits weights.
+    Only --method logistic requires gold labels, because it fits weights.
 
     Examples
     --------

@@ -47,7 +47,7 @@ from shroom.scoring.result import Result
 @option("--tune-for", "Metric to maximise when tuning thresholds.", MEASURES, next(iter(MEASURES)))
 @option(
     "--runs",
-    "Folder for storing p for later runs.  [default: OUTPUT.runs with -o FILE, otherwise the "
+    "Folder for storing p for later runs.  [default: FILE.runs with -o FILE, otherwise the "
     "user's cache]",
     ShownPath(file_okay=False),
     metavar="FOLDER",
@@ -79,7 +79,7 @@ def command(
     for subject in (*scored, *tuning):
         for text in _notes(subject):
             note(text)
-    kept = f"finished results are stored in {store.folder}; run the same command to continue"
+    kept = f"finished results are stored in {store.folder}; to continue, run the same command again"
     with if_interrupted(lambda: kept):
         matrix = evaluate(
             chosen,

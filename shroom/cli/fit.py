@@ -46,8 +46,8 @@ def command(
 ) -> None:
     """Fit DETECTOR on labelled DATA and write the model.
 
-    The printed figures are cross-validated: each datapoint is predicted by a model that was fitted
-    without it.
+    The printed scores are cross-validated: each datapoint is predicted by a model that was fitted
+    without this datapoint.
 
     Examples
     --------

@@ -10,13 +10,13 @@ from shroom.cli import group
     verbs={
         "Commands": {
             "check": "Check gold for errors, and report the smallest detectable difference.",
-            "agreement": "Measure how well annotators agree, and how one annotator would score.",
+            "agreement": "Measure annotator agreement and the score of a single annotator.",
             "rescore": "Score submissions against two versions of the gold, and show what changes.",
         }
     },
 )
 def command() -> None:
-    """Check gold labels, measure the agreement between annotators, or compare two versions.
+    """Check gold labels, measure annotator agreement, or compare two versions of the gold.
 
     Examples
     --------

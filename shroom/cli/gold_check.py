@@ -17,11 +17,11 @@ from shroom.cli.result_options import Outcome, result_options
 @click.argument("gold", type=INPUT)
 @option(
     "--against",
-    "Another split to search for the items of GOLD; may be repeated.",
+    "Search this other split for items of GOLD; may be repeated.",
     INPUT,
     multiple=True,
 )
-@named_edition("the edition or data set recognised by the keys of the rows")
+@named_edition("the edition or data set that matches the keys of the rows")
 @interval_options(1000, method=False)
 @result_options(
     "gold",

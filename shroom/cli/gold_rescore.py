@@ -26,7 +26,7 @@ from shroom.scoring.result import Result
 def command(old_gold: str, new_gold: str, submissions: tuple[str, ...], **settings: Any) -> Result:
     """Score SUBMISSIONS against OLD_GOLD and NEW_GOLD, and show which scores and ranks change.
 
-    SUBMISSIONS is one or more files, folders or zips, or one folder of submissions.
+    SUBMISSIONS are files, folders or zips, or one folder that contains submissions.
 
     Examples
     --------

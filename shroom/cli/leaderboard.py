@@ -19,10 +19,10 @@ from shroom.core.problems import printable
 @click.argument("gold", type=INPUT)
 @edition_option("gold", any_kind=True)
 @METRIC_OPTION
-@option("--split", "The split to rank, if the gold has several splits.")
+@option("--split", "Split for the ranking; required if GOLD contains several splits.")
 @option(
     "--trials",
-    "Number of trials of each randomisation test; by default 10000, or more for many systems.",
+    "Number of trials of each randomisation test; by default 10000, but more for many systems.",
     TRIALS,
 )
 @interval_options(10_000)
@@ -34,7 +34,7 @@ from shroom.core.problems import printable
     html=True,
 )
 def command(folder: str, gold: str, **settings: Any) -> Outcome:
-    """Rank the submissions in FOLDER on GOLD, with confidence intervals for scores and ranks.
+    """Rank the submissions in FOLDER by their scores on GOLD, with confidence intervals.
 
     FOLDER contains submissions, or scoring outputs downloaded from Codabench.
 
@@ -47,7 +47,7 @@ def command(folder: str, gold: str, **settings: Any) -> Outcome:
     from shroom.evaluation.leaderboard import leaderboard
 
     board = leaderboard(folder, gold, **settings)
-    why = f"{folder}: no submission can be ranked; correct the errors listed for each"
+    why = f"{folder}: no submission can be ranked; correct the listed errors"
     names = [printable(str(path)) for path in board.others]
     others = [f"shroom: {name}: not a submission; ignored" for name in names]
     return Outcome(board, alike=others, refusal="" if board.rows else why)

@@ -117,7 +117,9 @@ def _completed(ctx: click.Context, _param: click.Parameter, text: str) -> list[s
 @verb(reads_data=False)
 @click.argument("kind", type=click.Choice(list(KINDS)))
 @click.argument("name", required=False, shell_complete=_completed)
-@format_option("text", "json", about="Print text, or JSON: a list, or one object for NAME.")
+@format_option(
+    "text", "json", about="Print text, or JSON: one object if NAME is specified, otherwise a list."
+)
 def command(kind: str, name: str | None, form: str) -> None:
     """List detectors, metrics, data sets or editions.
 
@@ -142,7 +144,7 @@ def command(kind: str, name: str | None, form: str) -> None:
     elif name is None:
         text = _table([(each, *about.line) for each, about in listed.items()])
         if kind == "detectors" and any(about.values["missing"] for about in listed.values()):
-            note("absent: packages are missing; 'shroom list detectors NAME' tells how to install")
+            note("absent: packages are missing; to install them, see 'shroom list detectors NAME'")
     else:
         facts = listed[name].facts.items()
         text = _table([(key, _shown(value)) for key, value in facts if value])

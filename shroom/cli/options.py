@@ -168,7 +168,7 @@ MAX_COST = option(
 )
 METRICS_OPTION = option(
     "--metrics",
-    "Also report these metrics (such as brier,auroc), or all metrics. See 'shroom list metrics'.",
+    "Also report these metrics, such as brier,auroc, or 'all'. See 'shroom list metrics'.",
     parse=listed,
     shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
 )
@@ -198,7 +198,7 @@ TRIALS = click.IntRange(1, 10_000_000)
 TRIALS_OPTION = option("--trials", "Number of trials of each randomisation test.", TRIALS, 10_000)
 BY_OPTION = option(
     "--by",
-    "Also score slices: one for each value of these keys. The key agreement is annotator "
+    "Also score one slice for each value of these keys. The key 'agreement' stands for annotator "
     "agreement.  [default: task,model,ref,agreement]",
     parse=lambda text: SLICES if text is None else tuple(listed(text)),
     metavar="KEY,KEY",

@@ -39,7 +39,7 @@ from shroom.scoring.editions.edition import Edition
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @option("-o --output", "Write to this .json file, .zip file or folder.", OUTPUT)
 @edition_option("arguments", any_kind=True)
-@option("--split", "Of a folder or zip, predict only this split, such as val.")
+@option("--split", "Predict only this split of a folder or zip, such as val.")
 @MODEL
 @SETTINGS
 @option(
@@ -56,14 +56,14 @@ from shroom.scoring.editions.edition import Edition
 @RESUME
 @NO_CACHE
 @MAX_COST
-@flag("--dry-run", "Show the requests that a judge would send and their cost, and exit.")
+@flag("--dry-run", "Show which requests a judge would send and how much they would cost, and exit.")
 @RAY_OPTIONS
 def command(
     arguments: tuple[str, ...], output: str | None, run: Run, edition: Edition, **options: Any
 ) -> None:
     """Run DETECTOR on DATA and write a submission.
 
-    DETECTOR (a name from 'shroom list detectors', or a recipe file) is by default the kit's own
+    DETECTOR is a name from 'shroom list detectors', or a recipe file; the default is the kit's own
     model.
 
     Examples
@@ -95,7 +95,7 @@ def command(
     check_annotation(detector, edition)
     if run.in_sample and not (output and record_path(output)):
         raise click.UsageError(
-            "--in-sample needs a folder as output, because run.json marks the scores"
+            "--in-sample needs an output folder, because the scores are marked in run.json"
         )
     if ray is not None and output is not None:
         ray.predict(recipe, data, output, run.bare(), edition, resume=given.resume)

@@ -60,7 +60,7 @@ class Ray:
             manifest = Manifest(out, shards, recipe, run, resume=resume)
 
             def done() -> str:
-                return f"{len(shards) - len(manifest.missing)} of {len(shards)} shards are done"
+                return f"finished shards: {len(shards) - len(manifest.missing)} of {len(shards)}"
 
             if len(manifest.missing) < len(shards):
                 note(done())
@@ -104,8 +104,8 @@ RAY_OPTIONS = together(
     _ray,
     option(
         "--engine",
-        "Run in this process, or on a Ray cluster. A cluster writes one prediction file per input "
-        "file.",
+        "Run in this process, or on a Ray cluster. On a cluster, one prediction file is written "
+        "for each input file.",
         ("local", "ray"),
         "local",
     ),

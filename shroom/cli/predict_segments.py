@@ -21,7 +21,7 @@ def predict_segments(
     settings: Mapping[str, Any], data: str, output: str | None, *, dry_run: bool
 ) -> None:
     """Ask the model about all segments, and write predictions in FELM's form."""
-    check_settings("judge of FELM's segments", settings, settings_of(SegmentJudge))
+    check_settings("judge for FELM segments", settings, settings_of(SegmentJudge))
     judge = SegmentJudge(**settings)
     check_targets([output] if output else [], [data], (".jsonl",))
     records = read_aloud(felm.read, data).records
@@ -33,7 +33,7 @@ def predict_segments(
         click.echo(str(estimate))
         return
     say([str(estimate).partition("\n")[0]])
-    kept = "the answers so far are stored; run the same command again to continue"
+    kept = "the answers so far are stored; to continue, run the same command again"
     run = Run(note=note)
     with if_interrupted(lambda: kept if judge.folder else ""), watched(run, "felm") as run:
         wrong, p = judge.judge(responses, run)

@@ -50,7 +50,7 @@ from shroom.scoring.editions.edition import Edition
 def command(
     *, submissions: tuple[str, ...], gold: str, output: str | None, form: str, **settings: Any
 ) -> None:
-    """Score SUBMISSIONS on GOLD, and write a page with scores, slices, plots and the hardest items.
+    """Score SUBMISSIONS against GOLD, and write a page with scores, plots and the hardest items.
 
     Instead of the page, --figure draws one figure, and --format csv or json writes one row per
     item.
@@ -68,7 +68,7 @@ def command(
         raise click.UsageError("--figure and --format cannot be combined")
     suffix = Path(output or "").suffix.lower().removeprefix(".")
     if figure and suffix not in FORMATS:
-        raise click.UsageError("--figure needs a file that ends in .svg, .pdf or .png; add -o FILE")
+        raise click.UsageError("--figure needs a .svg, .pdf or .png file as output; add -o FILE")
     if form == "html" and not output:
         raise click.UsageError("the page needs an output file; add -o FILE, or -o - for stdout")
     output = output or "-"

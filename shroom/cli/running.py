@@ -38,7 +38,7 @@ DEVICE = option(
 )
 _PRECISION = option(
     "--precision",
-    "Number format for inference; by default float32, or int8 for the kit's own model.",
+    "Number format for inference. Default: int8 for the kit's own model, otherwise float32.",
     PRECISIONS,
 )
 _BATCH_TOKENS = option(

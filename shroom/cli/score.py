@@ -57,7 +57,7 @@ def _show_schema(is_wanted: object) -> None:
 @result_options(
     "submission",
     "gold",
-    about="Print tables, one JSON object, a table in Markdown or CSV, or the score file of "
+    about="Print tables, one JSON object, a table in Markdown or CSV, or the score file for "
     "Codabench and CodaLab.",
     forms=("markdown", "csv", "codalab"),
 )

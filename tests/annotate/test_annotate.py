@@ -329,7 +329,7 @@ def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, confi
         broken.setattr(Counting, "score", lambda *_: pytest.fail("it scores again"))
         code, out, err = shroom("annotate", "run", path, "--resume")
     assert (code, out) == (0, "")
-    assert "out.jsonl is finished, so there is nothing to resume" in err
+    assert "out.jsonl is complete, so there is nothing to resume" in err
     # What a run with another config, or on other data, would add is not there.
     config(scorers=["counting", "selfcheck"])
     assert (

@@ -89,7 +89,7 @@ def test_what_fails_is_missing_and_resumed_without_asking_twice(serve, generate)
     assert code == 1
     assert "normal 1: " in err
     assert "the reply is empty" in err
-    assert "missing generations: 4; to try these again, add --resume" in err
+    assert "missing generations: 4; to try again, add --resume" in err
     assert [g.text for g in read(output)[0].generation] == ["0"]
     code, _, err, _ = generate("m", *options, url=server.url)
     assert (code, "add --resume" in err) == (1, True)
@@ -100,7 +100,7 @@ def test_what_fails_is_missing_and_resumed_without_asking_twice(serve, generate)
     assert [g.text for g in read(output)[0].generation] == ["0", "1", "2"]
     code, _, err, _ = generate("m", *options, "--resume", url=server.url)
     assert (code, len(server.bodies)) == (0, before + 4)
-    assert "is finished, so there is nothing to resume" in err
+    assert "is complete, so there is nothing to resume" in err
 
 
 def test_a_maximum_cost_is_kept_and_the_cost_is_shown(serve, generate):
@@ -128,7 +128,7 @@ def test_of_a_prompt_one_s_own(serve, generate):
     [
         (["--template", "Q"], "the template needs the placeholder {question}"),
         (["--refusal", "{quesion}"], "did you mean 'question'?"),
-        (["--temperature", "0"], "at 0 all generations are identical"),
+        (["--temperature", "0"], "at 0, all generations would be identical"),
         (["--set", "topp=1"], "no setting 'topp'"),
         (["--set", "top_p=2"], "top_p: expected a number from 0.001 to 1"),
         (["--max-cost", "1"], "max_cost needs price_in and price_out"),

@@ -180,4 +180,4 @@ def test_its_probe_on_the_command_line(shroom, models, tmp_path):
     assert len(set(scores)) == 1
     assert 0 < scores[0] < 1
     code, _, err = shroom(*args, *output, "--resume")
-    assert (code, "is finished" in err) == (0, True)
+    assert (code, "is complete" in err) == (0, True)

@@ -114,19 +114,19 @@ def test_every_verb_takes_what_was_converted(name, converted, shroom, in_json, t
     assert code == 0 or "can be corrupted" in told
 
 
-WHY = "no label, or no text to compare with"
+WHY = "without a label, or without a text to compare with"
 
 
 @pytest.mark.parametrize(
     ("name", "rows", "code", "said"),
     [
-        ("mushroom2025", None, 0, f"rows: left out 3 datapoints: {WHY}"),
-        ("verifiability", None, 0, f"rows: left out 2 datapoints: {WHY}"),
-        ("factual_consistency", None, 0, f"rows: left out 1 datapoint: {WHY}"),
-        ("dreamcatcher", None, 0, f"rows: left out 1 datapoint: {WHY}"),
+        ("mushroom2025", None, 0, f"rows: left out 3 datapoints {WHY}"),
+        ("verifiability", None, 0, f"rows: left out 2 datapoints {WHY}"),
+        ("factual_consistency", None, 0, f"rows: left out 1 datapoint {WHY}"),
+        ("dreamcatcher", None, 0, f"rows: left out 1 datapoint {WHY}"),
         ("felm", None, 0, "wrote 13 datapoints from 5 records"),
         ("felm", [felm(0), felm(1, labels=[1])], 0, "1 row could not be used\n"),
-        ("dreamcatcher", [GENERATED, RANKED], 1, "none of the 2 records is labelled"),
+        ("dreamcatcher", [GENERATED, RANKED], 1, "no record is labelled"),
     ],
 )
 def test_what_is_left_out_is_told(name, rows, code, said, native, shroom, tmp_path):
@@ -186,7 +186,7 @@ def test_a_folder_gets_a_file_for_each_and_a_file_gets_them_all(native, shroom, 
     for path in folder.glob("[df]*.jsonl"):
         path.unlink()
     code, _, told = shroom("datasets", "convert", "dreamcatcher", folder, "-o", tmp_path / "new")
-    assert (code, "generated: left out, because none of the 1 records is labelled" in told) == (
+    assert (code, "generated: left out, because no record is labelled" in told) == (
         0,
         True,
     )
@@ -297,7 +297,7 @@ def test_a_submission_of_another_length_or_two_are_refused(answers, shroom, tmp_
         archive.write(submission, "val.model-aware.json")
         archive.write(submission, "val.model-agnostic.json")
     code, _, told = shroom(*convert, tmp_path / "two.zip")
-    assert (code, "expected one file of predictions, got 2" in told) == (1, True), told
+    assert (code, "expected one prediction file, got 2" in told) == (1, True), told
     submission.write_text(json.dumps(json.loads(submission.read_text())[:-1]))
     code, _, told = shroom(*convert, submission)
     assert code == 1

@@ -194,7 +194,7 @@ def test_what_is_wrong_is_reported_before_it_asks(shroom, data, options, code, m
 @pytest.mark.parametrize(
     ("cache", "message", "asked_again"),
     [
-        ("true", "the answers so far are stored; run the same command again to continue", 2),
+        ("true", "the answers so far are stored; to continue, run the same command again", 2),
         ("false", "", 3),
     ],
 )

@@ -104,7 +104,7 @@ def test_in_sample_p_go_where_a_record_can_mark_them(output, fitted, shroom, tmp
     given = ("--model", model, "--in-sample")
     code, text, err = shroom("predict", "lexical", data, *given, "-o", output)
     assert (code, text, list(out.iterdir())) == (2, "", [])
-    assert "--in-sample needs a folder" in err
+    assert "--in-sample needs an output folder" in err
 
 
 def test_another_reference_has_no_out_of_fold_p():

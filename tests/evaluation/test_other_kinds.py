@@ -84,4 +84,4 @@ def test_verbs_of_labels_with_p_refuse_it_in_a_sentence(shroom, systems, tmp_pat
     sources["ensemble"] = (folder / "mine", folder / "oracle", "-o", tmp_path / "out.json")
     code, out, err = shroom(*verb.split(), *sources[verb], "--edition", edition)
     assert (code, out) == (1, "")
-    assert f"the annotation of the edition {edition} is" in err
+    assert f"the edition {edition} has the annotation kind" in err

@@ -617,7 +617,7 @@ def test_detectors(absent, monkeypatch, shroom):
         lambda name, *more: None if name in absent else real(name, *more),
     )
     code, text, err = shroom("list", "detectors")
-    key = "note: absent: packages are missing; 'shroom list detectors NAME' tells how to install\n"
+    key = "note: absent: packages are missing; to install them, see 'shroom list detectors NAME'\n"
     assert (code, err) == (0, key if absent else "")
     code, listed, err = shroom("list", "detectors", "--format", "json")
     assert (code, err) == (0, "")
