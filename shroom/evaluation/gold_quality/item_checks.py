@@ -19,7 +19,7 @@ from shroom.evaluation.gold_quality.span_checks import check_spans
 from shroom.evaluation.gold_quality.votes import item_votes, number, probabilities
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
-from shroom.scoring.rows import GROUPS, LABELS, TEXTS, P, Rows
+from shroom.scoring.rows import LABELS, TEXTS, P, Rows
 
 
 def findings(file: GoldFile, texts: Texts) -> list[Finding]:
@@ -138,14 +138,15 @@ def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
 
 
 def _keys(file: GoldFile, _: Texts) -> Iterator[Finding]:
-    """Yield the edition's keys that no row has, unless they may be in a file of data elsewhere."""
-    elsewhere = (*TEXTS, *GROUPS) if file.edition.files.data and not file.has_texts else ()
-    for key, name in file.edition.item.keys.items():
-        own = name if key == "id" else key
-        # A missing label or p is reported with its values.
-        if key not in ("label", P, *elsewhere) and not any(own in row for row in file.rows):
-            about = f'{{}} without the key "{name}", which the edition names'
-            yield from of_rows(file, "key-missing", range(len(file.rows)), about, own)
+    """Yield the edition's keys of ids and outputs if no row has them; outputs may be elsewhere."""
+    keys = file.edition.item.keys
+    own = {"id": keys.get("id", ""), "hyp": "hyp" if "hyp" in keys else ""}
+    if file.edition.files.data and not file.has_texts:
+        del own["hyp"]
+    for key, read in own.items():
+        if read and not any(read in row for row in file.rows):
+            about = f'{{}} without the key "{keys[key]}", which the edition names'
+            yield from of_rows(file, "key-missing", range(len(file.rows)), about, read)
 
 
 def _annotation(file: GoldFile, _: Texts) -> Iterator[Finding]:
