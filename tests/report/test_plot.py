@@ -2,10 +2,12 @@
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from conftest import gold, write_json
 from made_up import AGNOSTIC, AWARE, contest
+from matplotlib.figure import Figure
 
 from shroom.core.problems import ShroomError
 from shroom.evaluation.report import report
@@ -46,6 +48,14 @@ def test_every_kind_as_a_file(found, kind, form):
         assert not re.search(rb"\bnan\b", data)
         width = float(ET.fromstring(data).attrib["width"].removesuffix("pt"))  # noqa: S314
         assert width == pytest.approx(8 / 2.54 * 72, abs=0.1)
+
+
+@pytest.mark.parametrize(("p", "colour"), [(0.062, "paper"), (0.04, "accent")])
+def test_a_dot_is_filled_if_the_difference_is_significant(found, p, colour):
+    pair = replace(found.tracks[0].comparisons[0], difference=0.18, ci=(0.017, 0.35), p_adjusted=p)
+    axes = Figure().subplots()
+    report_plots.differences("val", [pair])[0].draw(axes)
+    assert axes.lines[-1].get_markerfacecolor() == LIGHT[colour]
 
 
 @pytest.mark.parametrize("kind", KINDS)
