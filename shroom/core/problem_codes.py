@@ -33,7 +33,7 @@ _ERRORS = {
     "file-format": "save the file as JSON, JSON Lines or CSV",
     "no-file": "add the files, or use the folder or zip that contains them",
     "file-name": "rename the file after its split and track",
-    "file-twice": "keep only one file per track",
+    "file-twice": "keep only one file per track; for several submissions, specify each (FOLDER/*)",
     "no-gold": "use gold that contains this split and track",
     "not-utf8": "save the file as UTF-8",
     "not-json": "write the file with a JSON library, such as json.dump",

@@ -17,7 +17,7 @@ ALPHA = 0.05
 #: The most significant pairs of a metric that are named one by one.
 _MOST = 3
 #: The beginning of a sentence that does not begin with the name of a system.
-_OPENING = re.compile("It cannot be|All [0-9]|Both diff|No rank |No system has|Nothing changes|For ")
+_OPENING = re.compile("It cannot be|All [0-9]|Both diff|No rank |No system has|Nothing |For ")
 
 
 def by_place(by_track: Sequence[tuple[str, str]]) -> str:
@@ -147,7 +147,7 @@ def _higher(pair: Any, intervals: Intervals) -> tuple[str, str]:
     if difference < 0:
         higher, difference = pair.b, -difference
         ci = ci and (-ci[1], -ci[0])
-    shown = f"{higher} scores {figure(difference)} more" if difference else figure(0.0)
+    shown = f"{higher} scores {figure(difference)} more" if difference else "equal scores"
     return shown, within(ci, intervals)
 
 

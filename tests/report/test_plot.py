@@ -96,8 +96,6 @@ def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
 
 def test_the_threshold_is_named_with_the_digits_that_it_takes(tmp_path):
     """The best threshold, 0.498, is very near to 0.5; no words lie on the curve."""
-    from matplotlib.figure import Figure
-
     truth = gold(24)
     said = [0.499 if row["p(Hallucination)"] > 0.5 else 0.497 for row in truth]
     rows = [{"label": "Not Hallucination", "p(Hallucination)": p} for p in said]
@@ -117,8 +115,6 @@ def test_the_threshold_is_named_with_the_digits_that_it_takes(tmp_path):
 
 @pytest.mark.parametrize("kind", ["reliability", "threshold", "scatter"])
 def test_markers_at_the_edge_are_drawn_whole(found, kind):
-    from matplotlib.figure import Figure
-
     axes = Figure().subplots()
     report_plots.panels(kind, found)[0].draw(axes)
     marked = [line for line in axes.lines if line.get_marker() != "None"]
