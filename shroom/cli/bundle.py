@@ -26,6 +26,7 @@ from shroom.scoring.editions.validation import warnings_of
 
 
 @verb()
+@click.argument("arguments", nargs=-1, metavar="")
 @option("-o --output", "Write the files of the bundle to this folder.", OUTPUT, "bundle")
 @option(
     "--gold",
@@ -38,6 +39,7 @@ from shroom.scoring.editions.validation import warnings_of
     "--start",
     "Start of the first phase. Default: the date in the edition, otherwise today.",
     click.DateTime(["%Y-%m-%d"]),
+    metavar="YYYY-MM-DD",
 )
 @flag(
     "--predictions/--no-predictions",
@@ -64,6 +66,8 @@ def command(
     shroom bundle --gold gold/ --start 2027-01-15 --no-predictions -o dated
     shroom bundle --check competition/codabench.zip
     """
+    if options["arguments"]:
+        raise click.UsageError("specify the gold with --gold")
     if options["checked"] is not None:
         return _check(options["checked"])
     if gold is None:
@@ -108,6 +112,8 @@ def command(
 
 
 def _check(file: str) -> int:
+    built = Path(file) / "codabench.zip"
+    file = str(built) if built.is_file() else file
     findings = bundle.check(file)
     say([*(f"warning: {line}" for line in findings.warnings), *findings.refused])
     if findings.refused:

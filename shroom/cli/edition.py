@@ -72,6 +72,8 @@ def check(file: str) -> int:
     --------
     shroom edition check edition.toml
     """
+    if Path(file).is_dir():
+        file = str(Path(file) / files.FILE)
     try:
         edition = files.read(Path(file))
     except WrongEdition as error:
@@ -84,7 +86,7 @@ def check(file: str) -> int:
         f"{splits}; submissions: {edition.expected_name(edition.submitted)}"
     )
     click.echo(printable(text))
-    say(["next: put this file into the gold folder, then run: shroom gold check FOLDER"])
+    say(["next: with this file in the gold folder, run: shroom gold check FOLDER"])
     return 0
 
 

@@ -35,6 +35,8 @@ def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
             pattern = rf"(?<![<\w]){re.escape(escape(path))}(?!\w)"  # not the end of a tag
             page = re.sub(pattern, str(escape(name)).replace("\\", r"\\"), page)
     deliver(page, output)
+    if output != "-":
+        say([f"wrote {output}"])
 
 
 def json_text(content: Any, **layout: Any) -> str:

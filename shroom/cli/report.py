@@ -93,6 +93,7 @@ def command(
     if figure:
         drawn = panels(figure, result)
         write_atomically(output, file(drawn, suffix, **size))
+        say([f"wrote {output}"])
         notes = [f"{it.title}, {it.track}: not drawn: {it.about}" for it in drawn if not it.draw]
     else:
         deliver_page(page(result, _command_line()), output, [*submissions, gold, output])

@@ -36,7 +36,7 @@ _ERRORS = {
         "rename the file after its split and track, or specify your edition with --edition of "
         "check and score (in Python: edition=)"
     ),
-    "file-twice": "keep only one file per track",
+    "file-twice": "keep only one file per track; for several submissions, specify each (FOLDER/*)",
     "gold-first": "if this file is the gold, put it last; otherwise, remove the votes (labels)",
     "no-gold": "use gold that contains this split and track",
     "not-utf8": "save the file as UTF-8",

@@ -19,7 +19,7 @@ from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 #: The top-level modules of plug-ins from which objects were loaded.
 PLUG_INS: set[str] = set()
 #: The import path of an object, ``module:attribute``, as in entry points.
-_PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_PLACE = re.compile(r"(?!.*\.py:)[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,11 @@ class Registry(MutableMapping[str, Entry]):
     def load(self, name: str) -> Any:
         """Return the object of a name; refuse ambiguous names and invalid objects."""
         if self.checked_name(name) not in self:
-            if self._group and name.endswith(".py"):
+            module, suffix, rest = Path(name).name.partition(".py")
+            if self._group and (suffix or os.path.isfile(f"{name}.py")):  # noqa: PTH113 - never fails
                 raise UnknownName(
                     f"no {self.kind} '{printable(name)}'; specify the import path of your "
-                    f"{self.kind}: {printable(Path(name).stem)}:NAME"
+                    f"{self.kind}: {printable(module)}{printable(rest) or ':NAME'}"
                 )
             raise unknown_name(self.kind, name, self)
         owners = ["the kit"] if name in self._own else []

@@ -63,8 +63,8 @@ REGISTRY = Registry(
         ),
         "unigram": Entry(
             "shroom.annotate.as_detectors:Unigram",
-            "share of the reference's words in the hypothesis; a weak baseline "
-            "(needs [annotate] or --set language=other)",
+            "share of the reference's words in the hypothesis; a weak baseline; English needs "
+            "[annotate] or --set language=other",
         ),
         "reward": Entry(
             "shroom.annotate.as_detectors:Reward",

@@ -231,6 +231,7 @@ class Comparisons(Result):
                 f"{counted(how.resamples, 'resample')}{units}{lacking(how)}, "
                 f"seed {how.seed}, not corrected"
             )
+            yield f"{REAL} decides: test and bootstrap may disagree if an interval ends near 0"
             yield "detectable: the smallest difference that a single test finds in 4 of 5 cases"
         if any(pair.difference is None for pair in self.comparisons):
             yield WHY_UNDEFINED

@@ -16,6 +16,12 @@ from shroom.scoring.tables import Row as Cells
 
 #: The keys of a row around its rank and its scores.
 _PLACE, _COUNTS = ("system", "track", "kind"), ("group", "n", "in_sample")
+#: Words in its tables.
+_TERMS = {
+    "rho": "rank correlation of predicted p with gold p",
+    "floor": "a trivial system that ignores the texts",
+    "reference": "a score computed from the annotations",
+}
 
 
 @dataclass(frozen=True)
@@ -125,7 +131,7 @@ class Leaderboard(Result):
         first, others = self.shown[:1], self.shown[1:]
         tables = [
             Table(
-                title,
+                f"{title}, n = {rows[0].n}" if rows[0].n else title,
                 ("system", *first, ("rank", "ranks"), "group", *others),
                 [self._cells(row) for row in rows],
                 self._notes(rows),
@@ -135,7 +141,9 @@ class Leaderboard(Result):
             )
             for title, rows in self.tracks.items()
         ]
-        how = [self.explanation, self.signature] if self.rows else []
+        known = {*self.metrics, *(row.kind for row in self.rows)}
+        terms = "; ".join(f"{name}: {it}" for name, it in _TERMS.items() if name in known)
+        how = [self.explanation, terms, self.signature] if self.rows else []
         return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
 
     def _cells(self, row: Row) -> Cells:
@@ -170,9 +178,9 @@ class Leaderboard(Result):
         if how.resamples:
             text += (
                 f"Intervals: {methods(how)}, {drawn(how, 'the items')}; all systems share the same "
-                f"resamples (seed {how.seed}). Ranks: the interval for the rank. These intervals "
-                "are not corrected for the number of systems, so the intervals of two systems in "
-                "one group may not overlap. "
+                f"resamples (seed {how.seed}). Ranks: the interval for the rank. It is not "
+                "corrected for the number of systems and is no test: it may be 1–1 although other "
+                "systems are not significantly worse. "
             )
         if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
             text += "rho is undefined (–) if p or the gold is the same on all items. "

@@ -15,7 +15,7 @@ from shroom.evaluation.differences import Comparison
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
 from shroom.evaluation.submissions import read
 from shroom.evaluation.system_report import SystemReport, portrait
-from shroom.evaluation.verdicts import not_above_floor
+from shroom.evaluation.verdicts import by_place, not_above_floor
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.text import figure, in_words, p_in_words, within
@@ -156,9 +156,7 @@ def report(
 
 def _verdict(tracks: Sequence[TrackReport], metric: Metric, how: Intervals) -> str:
     """Return which system is best on each track."""
-    answers = [(track.name, _best(track, metric, how)) for track in tracks]
-    several = len(tracks) > 1
-    return " ".join(f"On {name}: {it}." if several and name else f"{it}." for name, it in answers)
+    return by_place([(track.name, _best(track, metric, how)) for track in tracks])
 
 
 def _place(score: float | None, metric: Metric) -> float:

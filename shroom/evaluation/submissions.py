@@ -124,7 +124,7 @@ def _merged(parts: Sequence[Checked]) -> Checked:
         for track in part.tracks:
             key, file = (track.name.split, track.name.track), track.predictions.file
             if key in first:
-                expected = f"one file for the {track.name.track or track.name.split} track"
+                expected = f"one file for {track.name}"
                 problems.add("file-twice", file, expected, f"a second file besides {first[key]}")
             first.setdefault(key, file)
     return replace(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,12 +16,19 @@ from shroom.scoring.display.text import figure, in_words, p_in_words, within
 ALPHA = 0.05
 #: The most significant pairs of a metric that are named one by one.
 _MOST = 3
+#: The beginning of a sentence that does not begin with the name of a system.
+_OPENING = re.compile("It cannot be|All [0-9]|Both diff|No rank |No system has|Nothing |For ")
 
 
-def _joined(by_track: Sequence[tuple[str, str]]) -> str:
+def by_place(by_track: Sequence[tuple[str, str]]) -> str:
     """Return a sentence for each track, which is named if there are several."""
-    places = [f"On {place}: " if len(by_track) > 1 and place else "" for place, _ in by_track]
-    return " ".join(f"{place}{said}." for place, (_, said) in zip(places, by_track))
+    return " ".join(
+        f"{_on(place, said) if place and len(by_track) > 1 else said}." for place, said in by_track
+    )
+
+
+def _on(place: str, said: str) -> str:
+    return f"On {place}, {said[0].lower() if _OPENING.match(said) else said[0]}{said[1:]}"
 
 
 def _in_brackets(*parts: str) -> str:
@@ -52,9 +60,9 @@ def of_comparisons(found: Any) -> str:
     names = found.fitted
     was = "were" if len(names) > 1 else "was"
     if not names:
-        return _joined(sentences)
+        return by_place(sentences)
     unfair = f"The comparison is not fair: {in_words(names)} {was} fitted on items of the gold."
-    return f"{_joined(sentences)} {unfair}"
+    return f"{by_place(sentences)} {unfair}"
 
 
 def _of_metrics(by_metric: dict[str, list[Any]], found: Any, baseline: str | None) -> str:
@@ -71,7 +79,8 @@ def _of_metrics(by_metric: dict[str, list[Any]], found: Any, baseline: str | Non
             said.append(_not_significant(name, of_metric, found))
     if not clear:
         return f"{_which(pairs)}: {'; '.join(said)}"
-    return "; ".join(said) if len(pairs) == 1 else f"I{'; '.join(said)[1:]}"
+    answer = "; ".join(said)
+    return answer if len(pairs) == 1 else f"{answer[0].upper()}{answer[1:]}"
 
 
 def _which(pairs: Sequence[Any]) -> str:
@@ -104,11 +113,12 @@ def _of_pairs(metric: str, count: int, real: Sequence[Any], baseline: str | None
         better = sum(_better_and_worse(pair)[1] == baseline for pair in real)
         worse = len(real) - better
         return (
-            f"in {metric} {better} of the {count} systems {_are(better)} better than {baseline} "
+            f"{better} of the {count} systems {_are(better)} better than {baseline} in {metric} "
             f"and {worse} {_are(worse)} worse {corrected}"
         )
-    how_many = f"all {count}" if len(real) == count else f"{len(real)} of the {count}"
-    said = f"in {metric} {how_many} differences {_are(len(real))} significant"
+    every = "both" if count == 2 else f"all {count}"
+    how_many = every if len(real) == count else f"{len(real)} of the {count}"
+    said = f"{how_many} differences in {metric} {_are(len(real))} significant"
     named = []
     for pair in real:
         (better_one, other), p = _better_and_worse(pair), p_in_words(pair.p_adjusted or 0.0)
@@ -137,7 +147,7 @@ def _higher(pair: Any, intervals: Intervals) -> tuple[str, str]:
     if difference < 0:
         higher, difference = pair.b, -difference
         ci = ci and (-ci[1], -ci[0])
-    shown = f"{higher} scores {figure(difference)} more" if difference else figure(0.0)
+    shown = f"{higher} scores {figure(difference)} more" if difference else "equal scores"
     return shown, within(ci, intervals)
 
 
@@ -175,7 +185,7 @@ def of_leaderboard(board: Any) -> str:
         ranked.append((title, f"{ranks}{floor}"))
     count = len(board.invalid)
     invalid = f"{counted(count, 'submission')} {_are(count)} not ranked because of errors."
-    said = [_joined(ranked) or "No submission can be ranked.", *([invalid] if count else [])]
+    said = [by_place(ranked) or "No submission can be ranked.", *([invalid] if count else [])]
     return " ".join(said)
 
 
@@ -230,8 +240,8 @@ def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals, trials: in
         rest = others[0].system if count == 1 else f"each of the {count} other systems"
         return f"{sentence}; the difference from {rest} is significant"
     if len(alike) < count:
-        few = f"the difference from {len(alike)} of the {count} other systems is not significant"
-        return f"{sentence}; {few} ({in_words(alike)})"
+        some = f"{len(alike)} of the {count} other systems ({in_words(alike)})"
+        return f"{sentence}; {some} {_are(len(alike))} not significantly worse"
     if count == 1:
         return f"{sentence}; the difference from {alike[0]} is not significant"
     return f"{sentence}; none of the differences from the {count} other systems is significant"
@@ -245,7 +255,7 @@ def of_rescoring(found: Any) -> str:
     tracks = [(track.title, _of_changes(track, found.metric)) for track in found.tracks]
     if all(not track.changed for track in found.tracks):
         return "Nothing changes: all scores and ranks are the same with both golds."
-    return _joined(tracks)
+    return by_place(tracks)
 
 
 def _of_changes(track: Any, metric: str) -> str:

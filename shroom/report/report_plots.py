@@ -142,10 +142,10 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
             both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
             why = " because one of the scores is undefined"
-            hollow = pair.ci is None or pair.ci[0] <= 0 <= pair.ci[1]
+            hollow = not pair.significant
             lines.append(Line(both, pair.difference, pair.ci, hollow=hollow, why=why))
-        about = "The interval of a filled dot excludes 0. Differences in "
-        label = f"difference in {metric} (filled: interval excludes 0)"
+        about = "A filled dot marks a significant difference (†). Differences in "
+        label = f"difference in {metric} (filled: significant)"
         marks = {"none": 0.0}
         panels.append(forest(metric, name, lines, label, marks, about=about))
     return panels

@@ -39,7 +39,7 @@ def well_named(
             problems.add("file-name", document.file, expected_name, found)
         elif name.key in first:
             other = first[name.key]
-            expected = f"only one file for the {name.track or name.split} track"
+            expected = f"only one file for {name}"
             problems.add("file-twice", document.file, expected, f"this file and {other}")
         else:
             first[name.key] = document.file

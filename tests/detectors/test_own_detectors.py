@@ -152,7 +152,7 @@ def test_the_page_shows_the_package():
     assert blocks("python")[0] == (PACKAGE / "new_words.py").read_text()
 
 
-def test_it_is_listed_and_works_in_recipes(documented, shroom, in_json, tmp_path):
+def test_it_is_listed_and_works_in_recipes(documented, shroom, in_json, tmp_path, monkeypatch):
     listed = in_json("list", "detectors")[-1]
     assert (listed["name"], listed["package"]) == ("new-words", "new-words 1.0")
     assert listed["missing"] == []
@@ -162,8 +162,11 @@ def test_it_is_listed_and_works_in_recipes(documented, shroom, in_json, tmp_path
     assert shroom("predict", recipe, DATA, "-o", tmp_path / "p.json")[0] == 0
     code, _, err = shroom("predict", "new-wrods", DATA, "-o", tmp_path / "p.json")
     assert (code, "did you mean 'new-words'?" in err) == (2, True)
-    code, _, err = shroom("predict", "mine.py", DATA, "-o", tmp_path / "p.json")
-    assert (code, "specify the import path of your detector: mine:NAME" in err) == (2, True)
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").touch()
+    for name, place in (("mine.py", "mine:NAME"), ("mine", "mine:NAME"), ("mine.py:A", "mine:A")):
+        code, _, err = shroom("predict", name, DATA, "-o", tmp_path / "p.json")
+        assert (code, err.endswith(f"import path of your detector: {place}\n")) == (2, True)
 
 
 @pytest.mark.parametrize("metric", ["distance", "mine:DISTANCE"])

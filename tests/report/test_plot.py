@@ -2,10 +2,12 @@
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 from conftest import gold, write_json
 from made_up import AGNOSTIC, AWARE, contest
+from matplotlib.figure import Figure
 
 from shroom.core.problems import ShroomError
 from shroom.evaluation.report import report
@@ -48,6 +50,14 @@ def test_every_kind_as_a_file(found, kind, form):
         assert width == pytest.approx(8 / 2.54 * 72, abs=0.1)
 
 
+@pytest.mark.parametrize(("p", "colour"), [(0.062, "paper"), (0.04, "accent")])
+def test_a_dot_is_filled_if_the_difference_is_significant(found, p, colour):
+    pair = replace(found.tracks[0].comparisons[0], difference=0.18, ci=(0.017, 0.35), p_adjusted=p)
+    axes = Figure().subplots()
+    report_plots.differences("val", [pair])[0].draw(axes)
+    assert axes.lines[-1].get_markerfacecolor() == LIGHT[colour]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_inside_a_page(found, kind):
     panel = report_plots.panels(kind, found)[0]
@@ -86,8 +96,6 @@ def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
 
 def test_the_threshold_is_named_with_the_digits_that_it_takes(tmp_path):
     """The best threshold, 0.498, is very near to 0.5; no words lie on the curve."""
-    from matplotlib.figure import Figure
-
     truth = gold(24)
     said = [0.499 if row["p(Hallucination)"] > 0.5 else 0.497 for row in truth]
     rows = [{"label": "Not Hallucination", "p(Hallucination)": p} for p in said]
@@ -107,8 +115,6 @@ def test_the_threshold_is_named_with_the_digits_that_it_takes(tmp_path):
 
 @pytest.mark.parametrize("kind", ["reliability", "threshold", "scatter"])
 def test_markers_at_the_edge_are_drawn_whole(found, kind):
-    from matplotlib.figure import Figure
-
     axes = Figure().subplots()
     report_plots.panels(kind, found)[0].draw(axes)
     marked = [line for line in axes.lines if line.get_marker() != "None"]

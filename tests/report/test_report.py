@@ -213,7 +213,7 @@ def test_the_verdict_names_the_first_system_and_its_difference_from_the_next(two
     found, outline = made([two[0][0].parent / name for name in systems], two[1])
     assert found.verdict in outline.text
     sentences = found.verdict.split("On val model-a")
-    assert [it.split(":")[0] for it in sentences] == ["", "gnostic", "ware"]
+    assert [it.split(",")[0] for it in sentences] == ["", "gnostic", "ware"]
     for track, sentence in zip(found.tracks, sentences[1:]):
         best, other = track.systems
         assert best.rank <= other.rank
@@ -222,7 +222,7 @@ def test_the_verdict_names_the_first_system_and_its_difference_from_the_next(two
         if not pair.difference:
             assert f"{best.name} and {other.name} have the same accuracy (" in sentence
             continue
-        assert f": {best.name} is first by accuracy (" in sentence
+        assert f", {best.name} is first by accuracy (" in sentence
         assert f"{better} significantly better than {other.name} (difference ." in sentence
     assert (
         repr(found) == f"Report({', '.join(found.systems)} on val model-agnostic, val model-aware)"

@@ -53,7 +53,7 @@ def confidence(intervals: Intervals) -> str:
 
 def number(value: float | None) -> str:
     """Return a score with three decimals."""
-    return UNDEFINED if value is None else f"{value:.3f}"
+    return UNDEFINED if value is None else f"{value:.3f}".replace("-0.000", "0.000")
 
 
 def interval(bounds: Sequence[float] | None) -> str:
@@ -89,8 +89,8 @@ def p_value(value: float | None) -> str:
 def figure(value: float | None) -> str:
     """Return a figure for a sentence: three decimals, no zero before the point.
 
-    >>> figure(0.031), figure(-0.0104), figure(1.0)
-    ('.031', '-.010', '1.000')
+    >>> figure(0.031), figure(-0.0104), figure(1.0), figure(-0.0)
+    ('.031', '-.010', '1.000', '.000')
     """
     shown = number(value)
     return shown.replace("0.", ".", 1) if shown.lstrip("-").startswith("0.") else shown
