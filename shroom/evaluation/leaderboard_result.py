@@ -171,14 +171,14 @@ class Leaderboard(Result):
             text += (
                 f"Intervals: {methods(how)}, {drawn(how, 'the items')}; all systems share the same "
                 f"resamples (seed {how.seed}). Ranks: the interval for the rank. These intervals "
-                "are not corrected for the number of systems, so the intervals of two systems in "
-                "one group may not overlap. "
+                "are not corrected for the number of systems, so two systems can be in the same "
+                "group although their intervals do not overlap. "
             )
         if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
-            text += "rho is undefined (–) if p or the gold is the same on all items. "
+            text += "rho is undefined (–) if p or the gold p is the same on all items. "
         return text + (
-            "Group: systems whose difference from the first of the group is not significant in "
-            f"{self.metric} (paired randomisation test, Holm's correction)."
+            f"Group: systems whose difference in {self.metric} from the first system of the group "
+            "is not significant (paired randomisation test, Holm's correction)."
         )
 
     @property
