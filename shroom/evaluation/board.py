@@ -72,8 +72,9 @@ class Board:
             )
         if gold_hash(track.gold) != gold_hash(self.gold):
             raise ShroomError(
-                f"{file}: scored against another gold ({track.gold.file}) than the other systems "
-                f"({self.gold.file}), so it cannot be ranked with them"
+                f"{file}: scored against {track.gold.file}, but the other systems against "
+                f"{self.gold.file}; only systems scored against the same gold can be ranked "
+                "together"
             )
         self.tracks[system] = track
         self._statistics.clear()

@@ -214,13 +214,13 @@ class Comparisons(Result):
     def _notes(self) -> Iterator[str]:
         missing = "only one submission has a file for this track"
         if self.baseline is not None:
-            missing = "the baseline, or all other submissions, have no file for this track"
-            yield f"baseline: {self.baseline}; other pairs are not tested"
+            missing = "either the baseline or every other submission lacks a file for this track"
+            yield f"baseline: {self.baseline}; pairs without the baseline are not tested"
         for track in self.left_out:
             yield f"{track}: not compared, because {missing}"
         yield f"p: paired approximate randomisation test, {counted(self.trials, 'trial')}"
         yield "adjusted: p after Holm's correction for all pairs in a table"
-        yield f"{REAL}: significant, because adjusted p is at most 0.05"
+        yield f"{REAL}: significant (adjusted p is at most 0.05)"
         if any(pair.mcnemar for pair in self.comparisons):
             yield "McNemar: exact test on the items that only one of the systems labels correctly"
         how = self.intervals

@@ -135,8 +135,8 @@ def _only_split(tracks: Sequence[Board], gold: Source) -> str:
     splits = sorted({board.name.split for board in tracks})
     if len(splits) > 1:
         raise ShroomError(
-            f"{gold}: contains gold for the splits {' and '.join(splits)}, which cannot be ranked "
-            "together; choose a split with --split"
+            f"{gold}: contains gold labels for the splits {' and '.join(splits)}, which cannot be "
+            "ranked together; choose a split with --split"
         )
     return splits[0] if splits else ""
 
@@ -165,7 +165,8 @@ def _of_outputs(
                 rows += (*annotator(board, gold, none), *floors(board, metrics))
     elif metrics != ranking_metrics(edition):
         raise ShroomError(
-            f"the scoring outputs do not contain {names[0]} for every track; use another --metric"
+            f"the scoring outputs do not contain {names[0]} for every track; choose another metric "
+            "with --metric"
         )
     else:
         names, rows = rows_by_column(tracks, scored, columns)

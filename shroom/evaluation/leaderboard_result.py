@@ -183,10 +183,10 @@ class Leaderboard(Result):
                 "systems are not significantly worse. "
             )
         if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
-            text += "rho is undefined (–) if p or the gold is the same on all items. "
+            text += "rho is undefined (–) if p or the gold p is the same on all items. "
         return text + (
-            "Group: systems whose difference from the first of the group is not significant in "
-            f"{self.metric} (paired randomisation test, Holm's correction)."
+            f"Group: systems whose difference in {self.metric} from the first system of the group "
+            "is not significant (paired randomisation test, Holm's correction)."
         )
 
     @property

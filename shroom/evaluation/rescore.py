@@ -154,7 +154,7 @@ class Rescoring(Result):
     metric: str
     intervals: Intervals
     keys = ("tracks", "invalid", "metric", "**settings")
-    heading = "Scores with two golds"
+    heading = "Scores with the old and the new gold"
 
     def __repr__(self) -> str:
         parts = (f"{track.title}: {track.moved}" for track in self.tracks)
@@ -174,8 +174,8 @@ class Rescoring(Result):
         how = self.intervals
         text = f"Ranked by {self.metric}. ↑: a higher score or a better rank with the new gold."
         if how.resamples:
-            text += f" {confidence(how)}s: paired percentile, {drawn(how, 'the items')} of both "
-            text += f"golds, seed {how.seed}."
+            text += f" {confidence(how)}s: paired percentile, {drawn(how, 'the items')} in the "
+            text += f"old and the new gold, seed {how.seed}."
         old, new = self.signatures
         return [
             *(track.table(confidence(how)) for track in self.tracks),

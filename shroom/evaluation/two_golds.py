@@ -89,7 +89,7 @@ def two_golds(
         if invalid:
             raise InvalidInput(problems)
         raise ShroomError(
-            f"{old}, {new}: no track is in both golds, so there is nothing to compare"
+            f"{old} and {new} have no track in common, so there is nothing to compare"
         )
     matched = [_matched(*boards) for boards in tracks.values()]
     return sorted(matched, key=lambda golds: golds.old.name.order), invalid
@@ -138,7 +138,7 @@ def _matched(old: Board, new: Board) -> TwoGolds:
         if before.n != after.n:
             raise ShroomError(
                 f"{after.file}: expected {before.n} items as in {before.file}, got {after.n}; to "
-                "match different items, add ids to both golds"
+                "match different items, add ids to both files"
             )
         _refuse_another_order(before, after)
         order = np.arange(before.n)
@@ -155,5 +155,5 @@ def _refuse_another_order(before: Rows, after: Rows) -> None:
     if 2 * len(moved) > before.n or (moved and sorted(map(str, old)) == sorted(map(str, new))):
         raise ShroomError(
             f"{after.file}: item {moved[0]}: hyp differs from {before.file} (in {len(moved)} of "
-            f"{before.n} items); add ids to both golds, or put the items in the same order"
+            f"{before.n} items); add ids to both files, or put the items in the same order"
         )

@@ -254,7 +254,7 @@ def of_rescoring(found: Any) -> str:
     """Return whether anything changes with the new gold, and which ranks change significantly."""
     tracks = [(track.title, _of_changes(track, found.metric)) for track in found.tracks]
     if all(not track.changed for track in found.tracks):
-        return "Nothing changes: all scores and ranks are the same with both golds."
+        return "Nothing changes: all scores and ranks are the same with the old and the new gold."
     return by_place(tracks)
 
 

@@ -49,5 +49,5 @@ def of_aspect(metric: str, aspect: str, column: int) -> Metric:
         whole,
         name=f"{aspect}_{metric}",
         statistics=statistics,
-        about=f"{whole.about}, of the aspect {aspect}",
+        about=f"{whole.about}, for the aspect {aspect}",
     )

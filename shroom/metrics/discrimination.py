@@ -172,7 +172,8 @@ AUROC = metric_of(
     influence=_auroc_influence,
     # The systems exchange ranks, not p, because their p may be on different scales.
     exchange=Exchange(_rank_terms, _auroc_of_sums),
-    about="the probability that a random hallucination has a higher p than a random other item",
+    about="the probability that a random hallucination has a higher p than a random item "
+    "that is not a hallucination",
     formula="(1/n₊n₋) Σ ([pᵢ > pⱼ] + ½[pᵢ = pⱼ]) over hallucinations i and other items j",
     undefined=ONE_LABEL,
     reference=(

@@ -157,9 +157,16 @@ HUMAN_RHO = of_votes(
     _rho,
     -1.0,
     _MODULE,
-    f"{NO_PAIRS}, or if for every annotator the votes or the other annotators' shares are constant",
-    about=("rho between one annotator's votes and the other annotators' share of Hallucination"),
-    formula="the mean over annotators of rho(vote, the other annotators' share of Hallucination)",
+    f"{NO_PAIRS}, or if, for every annotator, either the votes or the other annotators' shares "
+    "are constant",
+    about=(
+        "rho between one annotator's votes and the other annotators' share of votes for "
+        "Hallucination"
+    ),
+    formula=(
+        "the mean over annotators of rho(vote, the other annotators' share of votes for "
+        "Hallucination)"
+    ),
     reference=_LEFT_OUT,
 )
 LABEL_ACCURACY = share_of_votes(

@@ -175,7 +175,7 @@ def hallucination_rate(
     labelled, of_labelled = list(compress(labelled, kept)), of_labelled[kept]
     if len(labelled) < MIN_LABELLED or len(outputs) < 2:
         raise ShroomError(
-            f"a rate can be estimated from at least {MIN_LABELLED} labelled items and 2 outputs of "
+            f"estimating a rate needs at least {MIN_LABELLED} labelled items and 2 outputs of "
             f"the same tasks, got {counted(len(labelled), 'labelled item')} and "
             f"{counted(len(outputs), 'output')}; add data"
         )

@@ -82,7 +82,7 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
     if path is None:
         return (
             f"{output} contains {counted(sum(counts.values()), 'in-sample prediction')}, so scores "
-            "will be too optimistic; to mark such predictions (in run.json), write to a folder"
+            "will be too optimistic; to mark the predictions in run.json, write to a folder"
         )
     versions = {"shroom-kit": __version__}
     record = {"recipe": command, "detector": None, "in_sample": counts, "versions": versions}

@@ -188,7 +188,7 @@ def _annotator_panel(file: Any) -> list[Panel]:
         for one in file.listed
         if one.correlation is not None
     ]
-    who = "Each annotator" if file.are_people else "Each place in the list of votes"
+    who = "Each annotator" if file.are_people else "Each position in the list of votes"
     label = "correlation with the other annotators' proportion"
     panel = forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
     return [panel] if lines else []
@@ -200,7 +200,7 @@ def _power_panel(file: Any) -> list[Panel]:
         return []
     colours = ("accent", "second", "ink")
     values = "; ".join(
-        f"{one.metric} {number(one.at(0.1))} if they differ on 10% of the items, "
+        f"{one.metric} {number(one.at(0.1))} if the systems differ on 10% of the items, "
         f"{number(one.difference)} on {one.differ:.0%}"
         for one in curves
     )

@@ -94,7 +94,7 @@ def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
     if not chosen:
         names = "; ".join(dict.fromkeys(f"{it.track}: {it.title}" for it in of_kind))
         listed = f"the figures are {names}" if names else "it has no figures"
-        raise UnknownName(f"no such figure of {result!r}; {listed}")
+        raise UnknownName(f"{result!r} has no such figure; {listed}")
     if all(panel.draw is None for panel in chosen):
         raise ShroomError(f"nothing can be drawn: {chosen[0].about}")
     return on_axes(next(panel for panel in chosen if panel.draw), ax)

@@ -61,7 +61,7 @@ def test_a_baseline_is_tested_against_each_other_system(systems, by):
     for comparisons in (full, rows):
         assert_corrected(comparisons)
     assert found.to_dict()["baseline"] == "fair"
-    assert "baseline: fair; other pairs are not tested" in found.render("text")
+    assert "baseline: fair; pairs without the baseline are not tested" in found.render("text")
 
 
 def test_an_unknown_baseline_is_a_sentence(systems, tmp_path, shroom):
@@ -230,7 +230,7 @@ def test_the_library_refuses_systems_on_other_gold(systems, tmp_path):
     rows = gold(60)
     rows[0] = {**rows[0], "p(Hallucination)": 1.0, "label": "Hallucination"}
     write_json(other, rows)
-    with pytest.raises(ShroomError, match="other gold"):
+    with pytest.raises(ShroomError, match="same gold"):
         boards({"a": check(places[0], truth), "b": check(places[1], other.parent)})
 
 

@@ -145,7 +145,7 @@ def test_a_later_version_replaces_an_earlier_one(matrix, tmp_path, shroom):
         write_json(tmp_path / "data" / f"val.model-aware.{version}.json", gold(12))
     found, err = matrix("lexical", "--on", tmp_path / "data")
     assert found["datasets"][0]["n"] == 12
-    assert "ignored older versions: val.model-aware.v1.json" in err
+    assert "older versions are ignored: val.model-aware.v1.json" in err
     archive = shutil.make_archive(str(tmp_path / "data"), "zip", tmp_path / "data")
     code, _, err = shroom("evaluate", "lexical", "--on", archive)
     assert (code, "several versions" in err) == (1, True)
@@ -195,7 +195,7 @@ def test_what_was_seen_in_training_is_marked_everywhere(shroom, in_json, tmp_pat
         assert code == 0
         assert "* in-sample: the detector was fitted on 30 of these" in " ".join(out.split())
         assert "lexical=model.json*" in out
-        assert "not ranked, because in-sample: lexical=model.json" in " ".join(out.split())
+        assert "not ranked because of in-sample scores: lexical=model.json" in " ".join(out.split())
         assert "lexical*" not in out
         assert "<bdi>lexical=model.json*</bdi>" in page.read_text()
         assert "in-sample" in page.read_text()
@@ -276,7 +276,7 @@ def test_items_that_are_also_scored_are_left_out_of_the_tuning(shroom, tmp_path,
     given = ("evaluate", "lexical", "--on", data, "--runs", runs, *FEW, "--tune-on")
     code, out, _ = shroom(*given, more)
     assert code == 0
-    assert "tuning: left out 20 items, because scored items are not used for tuning" in out
+    assert "left out of tuning: 20 items, because scored items are not used for tuning" in out
     shuffled = write_json(tmp_path / "shuffled.json", gold(20)[::-1])
     code, _, err = shroom(*given, shuffled)
     assert code == 1

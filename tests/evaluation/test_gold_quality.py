@@ -198,7 +198,7 @@ def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
     quality = checked(tmp_path / "hi_test_label.json", rows, ASPECTS)
     finding = next(f for f in quality.files[0].findings if f.code == "id-doubled")
     assert finding.about == (
-        "79 ids used more than once, in 79 further rows; ids with different texts: 79; "
+        "79 ids used more than once (79 repetitions); ids with different texts: 79; "
         "ids with different annotations: 31"
     )
     assert finding.places[0] == "item 161 (id q-0)"
@@ -389,7 +389,7 @@ def test_people_who_do_not_read_are_named_and_places_are_not(tmp_path):
         row["labels"] = list(row["labels"].values())
     places = checked(tmp_path / "places.json", rows)
     assert counts(places) == {}
-    assert places.files[0].annotators[0].name == "place 1"
+    assert places.files[0].annotators[0].name == "position 1"
 
 
 def test_a_split_says_how_large_a_difference_it_can_show(tmp_path):

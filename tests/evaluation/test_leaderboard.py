@@ -500,7 +500,7 @@ def both_splits(tmp_path):
 
 def test_splits_are_not_ranked_together(both_splits, shroom):
     code, out, err = shroom("leaderboard", *both_splits)
-    assert (code, out, "gold for the splits test and val" in err, "--split" in err) == (
+    assert (code, out, "gold labels for the splits test and val" in err, "--split" in err) == (
         1,
         "",
         True,

@@ -266,7 +266,7 @@ def test_the_verdict(files, brier, accuracy, verdict):
     shown = sum(it is not None and any(it) for it in (brier, accuracy))
     assert found.verdict.count("95% interval of the change ") == shown
     two = replace(found, results=[result, result]).verdict
-    assert two.endswith(" No correction is made for 4 comparisons.")
+    assert two.endswith(" The intervals are not corrected for the 4 comparisons.")
 
 
 def test_the_change_is_the_mean_difference_and_in_sample_figures_have_no_verdict(files):
@@ -291,7 +291,7 @@ def test_apply_to_other_gold_scores_before_and_after(fitted, shroom, in_json, do
     (track,) = in_json(*arguments)["results"]
     assert track["fit"] == "other-gold"
     assert track["after"]["proportion"]["log_loss"] < track["before"]["proportion"]["log_loss"]
-    assert "fitted on other gold" in shroom(*arguments)[1]
+    assert "fitted on other gold labels" in shroom(*arguments)[1]
     scored = in_json("score", out, gold, "--no-ci")["results"][0]
     assert scored["accuracy"] == track["after"]["label"]["accuracy"]
     assert scored["rho"] == track["after"]["proportion"]["rho"]

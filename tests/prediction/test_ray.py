@@ -295,7 +295,7 @@ def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
     predicted(data, out)
     before = union(out), manifest_of(out)
     with pytest.raises(
-        ShroomError, match="already contains the results of a run; to continue, add --res"
+        ShroomError, match="already contains the results of a run; add --resume to continue"
     ):
         predicted(data, out)
     other = Recipe("lexical", "lexical", {"threshold": 0.25})

@@ -28,13 +28,13 @@ CHECKS: dict[str, Check] = {
     "id-doubled": Check(
         ERROR, "give each item a unique id; predictions cannot be matched by a repeated id"
     ),
-    "id-missing": Check(ERROR, "add an id to every item, or to none"),
-    "id-value": Check(ERROR, "write ids of the edition's type"),
-    "task-value": Check(ERROR, "write one of the edition's tasks; detectors reject other tasks"),
-    "ref-value": Check(ERROR, "write src, tgt or either; detectors reject other words"),
+    "id-missing": Check(ERROR, "add ids to all items, or remove all ids"),
+    "id-value": Check(ERROR, "use the type of id that the edition requires"),
+    "task-value": Check(ERROR, "use one of the edition's tasks; detectors reject other tasks"),
+    "ref-value": Check(ERROR, 'use "src", "tgt" or "either"; detectors reject other values'),
     "key-missing": Check(ERROR, "correct the key in the rows, or under [item] in the edition"),
     "unannotated": Check(ERROR, "annotate these items, or remove them from the gold"),
-    "label-value": Check(ERROR, "write one of the labels of the edition"),
+    "label-value": Check(ERROR, "use one of the edition's labels"),
     "p-value": Check(ERROR, "write a number in [0, 1]"),
     "one-class": Check(ERROR, "add items of the other class, or do not score this split"),
     "label-p": Check(
@@ -47,12 +47,16 @@ CHECKS: dict[str, Check] = {
         ERROR, "correct p or the votes: p must be the share of votes for Hallucination"
     ),
     "vote-value": Check(
-        WARNING, "write a label, or null for a missing vote; other votes are ignored"
+        WARNING, "write a label, or null for a missing vote; other values are ignored"
     ),
     "span-value": Check(ERROR, "write whole numbers with 0 <= start < end"),
-    "span-outside": Check(ERROR, "end spans within the text; check how characters are counted"),
-    "span-text": Check(WARNING, "count characters, not UTF-16 units or bytes"),
-    "hard-soft": Check(ERROR, "mark in hard_labels the characters with a probability above 1/2"),
+    "span-outside": Check(
+        ERROR, "correct spans that end outside the text; check how characters are counted"
+    ),
+    "span-text": Check(WARNING, "count characters, not UTF-16 code units or bytes"),
+    "hard-soft": Check(
+        ERROR, "hard_labels must mark exactly the characters with a probability above 1/2"
+    ),
     "span-votes": Check(WARNING, "check that the spans were computed from these annotations"),
     "annotation-outside": Check(WARNING, "correct the annotation; it is not used in scoring"),
     "text-empty": Check(WARNING, "remove the item; nobody can judge it"),
@@ -61,9 +65,11 @@ CHECKS: dict[str, Check] = {
     "shared-near": Check(WARNING, "check the pair, and remove the item from one of the splits"),
     "shared-input": Check(WARNING, "put all items with the same input into one split"),
     "shared-answer": Check(WARNING, "find out which of the two files is right"),
-    "shared-id": Check(WARNING, "use the same id for an item in all files, and for no other item"),
+    "shared-id": Check(
+        WARNING, "give an item the same id in all files, and different items different ids"
+    ),
     "unit-missing": Check(
-        WARNING, "put the data file next to the gold, or add the key to the rows of the gold"
+        WARNING, "put the data file next to the gold file, or add the key to the gold rows"
     ),
     "annotator-constant": Check(WARNING, "check this annotator's work"),
     "annotator-random": Check(WARNING, "check this annotator's work"),

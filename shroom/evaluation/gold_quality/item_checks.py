@@ -34,7 +34,7 @@ def _of_reader(file: GoldFile) -> Iterator[Finding]:
         own = [problem for problem in file.problems if problem.code == code]
         kinds = dict.fromkeys(problem.expected for problem in own)
         places = tuple(f"item {problem.index}" for problem in own[:PLACES])
-        about = f"{counted(len(own), 'row')} with reading problems: expected {'; '.join(kinds)}"
+        about = f"{counted(len(own), 'row')} with format problems: expected {'; '.join(kinds)}"
         yield Finding(code, len(own), about, places)
 
 
@@ -76,9 +76,7 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
     if groups:
         again = sum(len(group) - 1 for group in groups)
-        about = (
-            f"{counted(len(groups), 'id')} used more than once, in {counted(again, 'further row')}"
-        )
+        about = f"{counted(len(groups), 'id')} used more than once ({counted(again, 'repetition')})"
         if file.has_texts:
             other = sum(len({texts.rows[place] for place in group}) > 1 for group in groups)
             about += f"; ids with different texts: {other}"
@@ -97,11 +95,11 @@ def contradictions(
             for own, there in shared.exact
             if _answer(file.rows[own], file) != _answer(other.rows[there], other)
         ]
-        about = f"{{}} whose annotation differs in {other.name}"
+        about = f"{{}} with a different annotation in {other.name}"
         yield from of_rows(file, "shared-answer", odd, about)
     if is_one_split:
         odd = [own for own, there in shared.exact if file.ids[own] != other.ids[there]]
-        yield from of_rows(file, "shared-id", odd, f"{{}} whose id differs in {other.name}")
+        yield from of_rows(file, "shared-id", odd, f"{{}} with a different id in {other.name}")
     if file.edition.item.id == "string":
         theirs = dict(zip(other.ids, other.rows))
         odd = [
@@ -110,7 +108,7 @@ def contradictions(
             if id_ is not None and id_ in theirs and _differs(row, theirs[id_])
         ]
         yield from of_rows(
-            file, "shared-id", odd, f"{{}} with the id of another item in {other.name}"
+            file, "shared-id", odd, f"{{}} with an id that belongs to another item in {other.name}"
         )
 
 

@@ -20,8 +20,8 @@ from shroom.scoring.rows import P
 from shroom.scoring.tables import Estimate, Row
 
 #: The assumptions on how two systems differ.
-AS_ANNOTATORS = "they differ as two annotators do"
-_AS_ASSUMED = f"they differ on {power.DIFFER:.0%} of the items"
+AS_ANNOTATORS = "the systems differ as much as two annotators do"
+_AS_ASSUMED = f"the systems differ on {power.DIFFER:.0%} of the items"
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ def _aspects(file: GoldFile) -> Iterator[Detectable]:
         answers = [row.get(aspect.key) for row in file.rows]
         yes, no = answers.count(aspect.yes), answers.count(aspect.no)
         spread = power.spread_of_macro_f1(yes, no)
-        assumption = f"{_AS_ASSUMED} and label {power.WRONG:.0%} of each class wrong"
-        why = f"{aspect.key} has one class"
+        assumption = f"{_AS_ASSUMED} and mislabel {power.WRONG:.0%} of each class"
+        why = f"{aspect.key} has only one class"
         name = f"{aspect.name}_f1"
         yield _of(name, yes + no, spread, assumption, differ=power.DIFFER, why=why)
 
@@ -113,7 +113,7 @@ def _spans(file: GoldFile) -> Iterator[Detectable]:
     hard = Spans.of(marked, lengths)
     sides, votes = sides_of(file), item_votes(file)
     number = None if votes is None else votes.counts[1]
-    why = "no text has the spans of two annotators"
+    why = "no text has spans from two annotators"
     for metric, value, gold in (("iou", iou, hard), ("rho", rho, soft)):
         values = np.full((len(file.rows), max(len(sides), 1)), math.nan)
         for place, side in enumerate(sides):

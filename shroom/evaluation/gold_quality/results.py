@@ -95,7 +95,7 @@ class FileQuality(Plain):
         if self.units is not None and self.units < self.n:
             parts[-1] += f" of {counted(self.units, 'unit')}"
         if self.left_out:
-            parts.append(f"{counted(self.left_out, 'item')} without judgements left out")
+            parts.append(f"left out: {counted(self.left_out, 'item')} without judgements")
         if self.texts_of:
             parts.append(f"texts from {self.texts_of}")
         title = f"{self.file}: {', '.join(parts)}"
@@ -103,7 +103,7 @@ class FileQuality(Plain):
         none = "" if self.annotated else " in the ids and texts; there is no annotation to check"
         found = Table(title, notes=lines or [f"  no problem found{none}"])
         if with_fixes and self.findings:
-            heads = ("finding", "places", "severity", "what to do")
+            heads = ("finding", "where", "severity", "what to do")
             found = Table(title, heads, [finding.row for finding in self.findings], left=4)
         tables = [found, *([self._annotators(ci)] if self.annotators else [])]
         if self.detectable:
@@ -116,7 +116,7 @@ class FileQuality(Plain):
         return tables
 
     def _annotators(self, ci: str) -> Table:
-        head = "annotator" if self.are_people else "place in the list"
+        head = "annotator" if self.are_people else "position in the list"
         rest = len(self.annotators) - len(self.listed)
         rows = [
             (
@@ -148,7 +148,7 @@ class GoldQuality(Result):
     listed = "files"
     panels_by = "shroom.report.result_plots:of_gold"
     figures_after = 1
-    heading = "Quality of a gold"
+    heading = "Gold quality"
 
     def __repr__(self) -> str:
         return f"GoldQuality({self._counts})"
@@ -228,18 +228,21 @@ class GoldQuality(Result):
             same = "output and reference as an item in another split"
             yield f"shared: items with the same {same}"
             yield f"near: items with nearly the same {same}"
-            yield "input: items with only the same input as an item in another split"
+            yield (
+                "input: items that have the same input as an item in another split and are not "
+                "counted as shared or near"
+            )
         if any(len(file.shared) > 1 for file in self.files):
-            yield "shared, near, input: with several other splits, the largest count is shown"
+            yield "shared, near, input: the largest count if there are several other splits"
         if is_compared and not self.near:
             missing = "near duplicates were not searched for, because datasketch is missing"
             yield f"{missing}: {install_hint('data')}"
         if with_annotators:
             others = "of the other annotators"
             yield f"agreement: the share of votes that agree with the majority {others}"
-            yield f"correlation: of votes with the yes share {others}; it is 0 for random votes"
+            yield f"correlation: between votes and the yes share {others}; 0 for random votes"
         if not all(file.are_people for file in with_annotators):
-            yield "votes have no names, so a place in the list may belong to several people"
+            yield "votes have no names, so a position in the list may stand for several people"
         assumptions = dict.fromkeys(it.assumption for file in self.files for it in file.detectable)
         if assumptions:
             yield (

@@ -62,7 +62,7 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
     for code, what in wrong.items():
         yield from of_rows(file, code, bad[code], f"{{}} with spans {what}{got.get(code, '')}")
     if len(marked) > 1 and not any(marked):
-        about = "no item has a span, so a system without any span gets a perfect score"
+        about = "no item has a span, so a system that marks nothing gets a perfect score"
         yield Finding("one-class", len(marked), about)
     if file.kind == "spans":
         yield from _hard_and_soft(file)
@@ -81,7 +81,7 @@ def _hard_and_soft(file: GoldFile) -> Iterator[Finding]:
         file,
         "hard-soft",
         odd,
-        "{} whose hard labels are not the characters with a probability above 1/2",
+        "{} whose hard labels do not match the characters with a probability above 1/2",
     )
 
 

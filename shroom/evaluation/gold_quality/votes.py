@@ -58,7 +58,7 @@ def binary_votes(file: GoldFile) -> ItemVotes | None:
     votes = padded([[*map(number, labels)] for labels in lists])
     if not (votes != MISSING).any():
         return None
-    return ItemVotes(votes, [f"place {place + 1}" for place in range(votes.shape[1])], False)  # noqa: FBT003
+    return ItemVotes(votes, [f"position {place + 1}" for place in range(votes.shape[1])], False)  # noqa: FBT003
 
 
 def probabilities(file: GoldFile) -> Floats:

@@ -171,7 +171,7 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str],
             continue
         paths += [document.file for document in latest]
         older = ", ".join(document.base for document in documents if document not in latest)
-        notes.append(f"{spec.path}: ignored older versions: {older}")
+        notes.append(f"{spec.path}: older versions are ignored: {older}")
     return paths, digests, notes
 
 

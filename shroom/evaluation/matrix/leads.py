@@ -42,9 +42,8 @@ class Lead:
     def sentence(self, how: Intervals) -> str:
         """Return the answer for the data set, which claims no more than the intervals show."""
         value, ci, gap = self.auroc.value, self.auroc.ci, self.difference
-        seen = (
-            f"not ranked, because in-sample: {in_words(self.in_sample)}" if self.in_sample else ""
-        )
+        named = in_words(self.in_sample)
+        seen = f"not ranked because of in-sample scores: {named}" if self.in_sample else ""
         if value is None:
             return f"On {self.dataset}, no AUROC can be compared{f' ({seen})' if seen else ''}."
         figures = "; ".join(filter(None, (f"AUROC {_shown(self.auroc, how)}", seen)))

@@ -94,8 +94,8 @@ class Store:
             unseen = int(contender.detector.out_of_fold_items(datapoints, own_run).sum())
             if unseen:
                 own_run.note(
-                    f"the detector was fitted on {unseen} of these {len(datapoints)} items; p for "
-                    "these items is cross-validated"
+                    f"the detector was fitted on {unseen} of the {len(datapoints)} items; p is "
+                    "cross-validated for the items that it was fitted on"
                 )
             p = contender.detector.p(datapoints, own_run)
             seconds = None if resumed else time.perf_counter() - began

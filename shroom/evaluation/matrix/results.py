@@ -191,7 +191,7 @@ class Matrix(Result):
         how = self.intervals
         if how.resamples and any(lead.second for lead in self.leads):
             yield (
-                "first lines: both AUROCs of a difference are computed on the same resamples; the "
+                "AUROC differences: both AUROCs are computed on the same resamples; the "
                 "intervals are not corrected for the number of detectors and data sets"
             )
         if how.resamples:
@@ -212,10 +212,10 @@ class Matrix(Result):
             yield f"threshold of {row.detector}{given}: {limit}"
         if self.split is not None and self.split.left_out:
             left_out = counted(self.split.left_out, "item")
-            yield f"tuning: left out {left_out}, because scored items are not used for tuning"
+            yield f"left out of tuning: {left_out}, because scored items are not used for tuning"
         yield (
             "ms/item: measured when p was computed, including the time to load the model; "
-            "identical items are computed once"
+            "p of identical items is computed only once"
         )
         for row, cell in cells:
             place = f"{row.detector} on {cell.dataset}"

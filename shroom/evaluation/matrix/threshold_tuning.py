@@ -68,8 +68,8 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
         for other in scored:
             if subject.files & other.files:
                 raise ShroomError(
-                    f"{', '.join(subject.paths)}: a file is also scored, but thresholds are never "
-                    "tuned on scored items; choose another split to tune on"
+                    f"{', '.join(subject.paths)}: tuning data and scored data share a file, but "
+                    "thresholds are never tuned on scored items; choose another split to tune on"
                 )
     scored_hyps = {point.hyp for subject in scored for point in subject.datapoints}
     points = [point for subject in tuned_on for point in subject.datapoints]
@@ -78,8 +78,9 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
     name = " and ".join(f"{subject.name} ({', '.join(subject.paths)})" for subject in tuned_on)
     if not label[free].any() or label[free].all():
         raise ShroomError(
-            f"{name}: {len(points) - int(free.sum())} of {len(points)} items are also scored, so "
-            "the rest does not contain both labels; choose another split to tune on"
+            f"{name}: tuning needs unscored items with both labels, but "
+            f"{len(points) - int(free.sum())} of {len(points)} items are also scored; "
+            "choose another split to tune on"
         )
     chosen = [point for point, ok in zip(points, free) if ok]
     return Split(name, chosen, label[free], len(points) - len(chosen), measure)

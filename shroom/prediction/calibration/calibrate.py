@@ -155,11 +155,11 @@ def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
     if np.ptp(y) == 0:
         return (
             "the annotators' proportion is the same for all items, so there is nothing to fit; "
-            "use other gold"
+            "use other gold labels"
         )
     if calibrator.rises:
         return ""
     return (
         "p does not increase with the annotators' proportion, and a calibrator never inverts p; "
-        "check the gold, and if p is the probability of Not Hallucination, replace it by 1 - p"
+        "check the gold, and if p is the probability of Not Hallucination, replace it with 1 - p"
     )

@@ -81,7 +81,9 @@ class Calibration(Result):
         """Whether calibration improves p and the labels, on each track."""
         sentences = [_verdict(result) for result in self.results]
         if len(sentences) > 1 and any("interval" in sentence for sentence in sentences):
-            sentences.append(f"No correction is made for {2 * len(sentences)} comparisons.")
+            sentences.append(
+                f"The intervals are not corrected for the {2 * len(sentences)} comparisons."
+            )
         return " ".join(sentences)
 
     def tables(self) -> list[Table]:
@@ -171,7 +173,7 @@ def _verdict(result: TrackQuality) -> str:
     effect = " and ".join(effects) or "has no significant effect"
     if all(it.ci is None for it in result.change.values()):
         effect = "cannot be judged on so few items"
-    data = "On other gold" if result.fit == ELSEWHERE else "In cross-validation"
+    data = "On other gold labels" if result.fit == ELSEWHERE else "In cross-validation"
     return f"{subject} {effect}. {data} (n = {result.n}), {' and '.join(changes)}."
 
 
@@ -220,7 +222,7 @@ def _fit(result: TrackQuality) -> str:
     if result.fit == IN_SAMPLE:
         return "in-sample: scored on the training data, so the figures are too optimistic"
     if result.fit == ELSEWHERE:
-        return "fitted on other gold"
+        return "fitted on other gold labels"
     line = f"calibrated: cross-validated, {result.fit.rpartition('.')[2]} folds"
     if result.fitted.calibrator.keeps_order:
         return line
@@ -262,7 +264,7 @@ def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> T
         raise ShroomError(
             f"{track.gold.file} is the gold that the calibrator was fitted on ({fitted.gold}), so "
             "scores on it are too optimistic; use the cross-validated figures of the fit, use "
-            "other gold, omit the gold, or add --in-sample"
+            "other gold labels, omit the gold, or add --in-sample"
         )
     label, p, gold_label, gold_p = track.columns
     before = Quality.of(label == 1, p, gold_label, gold_p)

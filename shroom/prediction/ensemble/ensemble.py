@@ -149,7 +149,9 @@ def _weighted(
     data.refuse_too_little()
     notes += _figures(trained, cross_validated(data))
     fitted = Weighted.fit(data)
-    by_task = "".join(f", for {task} if p > {value:g}" for task, value in fitted.thresholds.items())
+    by_task = "".join(
+        f"; for the task {task}, if p > {value:g}" for task, value in fitted.thresholds.items()
+    )
     limit = f"Hallucination if p > {fitted.threshold:g}{by_task}"
     notes.append(f"inverse penalty {fitted.c:g}; {limit}")
     return [fitted.predict(*_columns([members], with_tasks=with_tasks)) for members in judged]

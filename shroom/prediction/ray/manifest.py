@@ -54,8 +54,8 @@ class Manifest:
         foreign = sorted(there.keys() & {shard.output for shard in shards})
         if MANIFEST in there and not resume:
             raise ShroomError(
-                f"{out.address} already contains the results of a run; to continue, add --resume, "
-                "or choose another folder"
+                f"{out.address} already contains the results of a run; add --resume to continue "
+                "this run, or choose another folder"
             )
         if MANIFEST in there:
             self._take_up(there)
@@ -85,7 +85,7 @@ class Manifest:
                 raise ShroomError(
                     f"{self._out.address}: {key} mismatch: {show(other)} on a worker, "
                     f"{show(first)} in the run; install the same kit and model on all "
-                    "machines, and copy model folders with file times (rsync -t)"
+                    "machines, and preserve file times when copying model folders (rsync -t)"
                 )
         if not self._next:
             self._save()  # claims the folder for this run
@@ -173,7 +173,7 @@ def run_shards(
         raise ShroomError(
             f"{len(lost)} of {counted(total, 'shard')} failed, first {lost[0]}: workers were lost "
             "repeatedly, perhaps because they ran out of memory (see Ray's logs); to continue, add "
-            "--resume with fewer --workers"
+            "--resume and reduce --workers"
         )
     return problems
 
