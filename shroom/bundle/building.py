@@ -138,8 +138,9 @@ def _refuse_own_metrics(edition: Edition) -> None:
         if entry is not None and not entry.where.startswith("shroom."):
             raise ShroomError(
                 f"metrics: '{name}' is defined in {entry.where}, but the scoring program contains "
-                "only the kit's metrics (shroom list metrics). Use one of these on the platform. "
-                "To rank by your own metric, download the submissions and run shroom leaderboard"
+                "only the kit's metrics. On the platform, use one of the metrics that 'shroom list "
+                "metrics' shows. To rank by your own metric, download the submissions and run "
+                "'shroom leaderboard'"
             )
 
 
@@ -177,7 +178,10 @@ def _unlabelled(data: Source, gold: Documents, problems: Problems, edition: Edit
     for place in gold:
         if place not in listed:
             wanted = edition.name_of(*place)
-            raise ShroomError(f"{data} contains no data for {wanted}; add it, or remove its gold")
+            raise ShroomError(
+                f"{data} contains no data for {wanted}; add the data, or remove the corresponding "
+                "gold"
+            )
     return {place: listed[place] for place in gold}
 
 

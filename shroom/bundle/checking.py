@@ -53,7 +53,7 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
 def _lines(place: str, sentences: list[str]) -> list[str]:
     lines = [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
     rest = len(lines) - _MOST
-    more = [f"{place}: and {counted(rest, 'more problem')}"] if rest > 0 else []
+    more = [f"{place}: {counted(rest, 'more problem')}"] if rest > 0 else []
     return lines[:_MOST] + more
 
 

@@ -59,9 +59,9 @@ class Contents:
     def is_text(self, name: object) -> bool:
         text = self.read(name).decode("utf-8", "replace")
         if not text.strip():
-            raise ShroomError(f"expected a text, got the empty file {show(name)}")
+            raise ShroomError(f"expected a text file, got the empty file {show(name)}")
         if "\ufffd" in text:
-            raise ShroomError(f"expected a text in UTF-8, got {show(name)}")
+            raise ShroomError(f"expected a UTF-8 text file, got {show(name)}")
         return True
 
     def has(self, name: object) -> bool:

@@ -102,7 +102,7 @@ def _odd_phases(data: Table) -> Breaches:
 def _odd_boards(data: Table) -> Breaches:
     for number, (place, board, columns) in enumerate(_boards(data)):
         if number:
-            yield place, "expected only one leaderboard, got another one, which no phase uses"
+            yield place, "expected only one leaderboard, got a second one, which no phase uses"
         for own_place, column in columns:
             is_first = column.get("index") == board.get("primary_index", 0)
             if column.get("hidden") is True and not is_first:

@@ -63,11 +63,11 @@ def try_program(program: bytes, reference: bytes, submission: bytes, keys: Colle
         scores = json.loads((places["output"] / "scores.json").read_bytes())
     lacking = [key for key in keys if not math.isfinite(scores.get(key, math.nan))]
     if lacking:
-        raise _failed(f"it gave no finite score for {', '.join(lacking)}")
+        raise _failed(f"it returned no finite score for {', '.join(lacking)}")
 
 
 def _failed(reason: str) -> ShroomError:
     return ShroomError(
-        "the scoring program failed on the sample submission (with Python "
-        f"{sys.version_info[0]}.{sys.version_info[1]} and numpy), so nothing was written: {reason}"
+        "nothing was written, because the scoring program failed on the sample submission (with "
+        f"Python {sys.version_info[0]}.{sys.version_info[1]} and numpy): {reason}"
     )

@@ -7,9 +7,7 @@ import re
 from typing import Any
 
 #: The name of such a document in messages.
-FRAME = (
-    'a data frame by columns or by index, which DataFrame.to_json() writes without orient="records"'
-)
+FRAME = 'a data frame written by DataFrame.to_json() without orient="records"'
 _HEAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(?:\{|\[\s*[^\s{\]])')
 
 

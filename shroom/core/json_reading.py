@@ -171,7 +171,7 @@ class _Reader(Reading):
             error.msg.startswith("Unterminated") or error.pos > len(error.doc) - 20
         )
         if cut and at_end:
-            found = f"a longer item at {self.place(start)}"
+            found = f"a larger item at {self.place(start)}"
             self.stop("too-large", f"items of at most {MAX_ITEM >> 20} MiB", found)
         self.stop("not-json", "JSON", self.reason(start, error))
 

@@ -33,8 +33,8 @@ _ERRORS = {
     "file-format": "save the file as JSON, JSON Lines or CSV",
     "no-file": "add the files, or use the folder or zip that contains them",
     "file-name": (
-        "rename the file after its split and track, or specify your edition with --edition of "
-        "check and score (in Python: edition=)"
+        "rename the file after its split and track, or specify your edition with the option "
+        "--edition of 'shroom check' or 'shroom score' (in Python: edition=)"
     ),
     "file-twice": "keep only one file per track; for several submissions, specify each (FOLDER/*)",
     "gold-first": "if this file is the gold, put it last; otherwise, remove the votes (labels)",
@@ -44,21 +44,23 @@ _ERRORS = {
     "not-csv": "write the file with a CSV library, such as csv.writer, with the header first",
     "not-a-list": "write a list with one object per item",
     "empty": "use a file that has rows: JSON objects, or lines below a CSV header",
-    "other-form": "use files in SHROOM's format, or a command that reads this format",
+    "other-form": (
+        "use files in SHROOM's format, or use a command that reads the format of this file"
+    ),
     "item-object": 'write one JSON object per item, as DataFrame.to_json(orient="records") does',
     "key-missing": (
-        "add or rename the key in every item, or specify your own with --columns of check and "
-        "score (in Python: columns=)"
+        "add or rename the key in every item, or specify your own key with the option --columns of "
+        "'shroom check' or 'shroom score' (in Python: columns=)"
     ),
     "label-value": (
-        "use exactly these words, or specify the words of your own data with --labels of check and "
-        "score (in Python: labels=)"
+        "use exactly these words, or specify the words of your own data with the option --labels "
+        "of 'shroom check' or 'shroom score' (in Python: labels=)"
     ),
     "word-value": "use one of the expected words in exactly this spelling",
     "span-value": "write each span in the expected form, with offsets in characters of the text",
     "p-number": "write p as a number, without quotes and with a decimal point",
     "p-finite": "use a number between 0 and 1",
-    "p-range": "scale p to [0, 1]; if p exceeds this range only by rounding, clip p",
+    "p-range": "scale p to [0, 1]; if p is outside this range only because of rounding, clip p",
     "id-missing": "copy the id of each datapoint from the data file",
     "id-integer": "copy the id exactly as it is in the data file",
     "id-value": "copy the id exactly as it is in the data file",
@@ -66,13 +68,17 @@ _ERRORS = {
     "text-string": "write the text as a JSON string",
     "task-value": "use one of the edition's tasks",
     "premise-missing": "add a text as src or tgt, or remove the datapoint",
-    "ref-value": "use src, tgt or either, or omit the key",
+    "ref-value": 'use "src", "tgt" or "either", or omit the key',
     "count": "write exactly one prediction per datapoint",
     "ids-missing": "predict every datapoint of the data file",
     "id-unknown": "check that the predictions belong to this split, track and language",
-    "order-texts": "keep the order of the data file; check --fix restores it if the texts allow it",
+    "order-texts": (
+        "keep the order of the data file; if the texts allow it, 'shroom check --fix' restores the "
+        "order"
+    ),
     "gold-unlabelled": (
-        "use a file with labels; in SHROOM's format, these are label and p(Hallucination)"
+        "use a file with gold labels; in SHROOM's format, each item has the keys label and "
+        "p(Hallucination)"
     ),
     "official": "follow the format of the organisers' 2024 programs, or remove --official",
     "splits-mixed": "use gold of only one split, or submit only one split",
@@ -82,18 +88,20 @@ _WARNINGS = {
     "run-record": "remove the record, or run shroom predict again",
     "encoding": "save the file as UTF-8; the kit can only guess any other encoding",
     "column-name": (
-        "rename the columns, or specify your own with --columns of check and score (in Python: "
-        "columns=)"
+        "rename the columns, or specify your own names with the option --columns of 'shroom check' "
+        "or 'shroom score' (in Python: columns=)"
     ),
     "key-unknown": "correct the spelling, or remove the key",
     "key-doubled": "use each key only once; the last value counts",
     "span-text": _CHARACTERS,
     "span-utf16": _CHARACTERS,
     "span-bytes": _CHARACTERS,
-    "span-past-end": "end the span inside the text; only its characters inside the text count",
+    "span-past-end": (
+        "correct the end of the span; characters after the end of the text are ignored"
+    ),
     "span-empty": "remove the span, which marks no characters",
     "span-overlap": "write spans that do not overlap",
-    "span-odd": "correct the spans in the source; this field is ignored",
+    "span-odd": "correct the spans in the source data; the field is ignored",
     "id-string": "write the id as a number, without quotes",
     "value-finite": "use an empty string, or omit the key",
     "label-p": (
@@ -101,7 +109,7 @@ _WARNINGS = {
         "another threshold than 0.5"
     ),
     "label-constant": "check the threshold",
-    "p-constant": "give each item its own p; a constant has no rank correlation",
+    "p-constant": "give each item its own p; the rank correlation of a constant p is undefined",
     "label-inverted": "swap the two labels",
     "p-inverted": "replace p with 1 - p in every item",
     "p-reversed": (
@@ -109,12 +117,12 @@ _WARNINGS = {
         "to the same number"
     ),
     "p-confidence": (
-        "if p is the confidence in the item's own label, replace p with 1 - p, but only in "
-        "items labelled Not Hallucination; if label-inverted is reported too, swap the labels "
-        "first"
+        "if p is the confidence in the predicted label, replace p with 1 - p in all items labelled "
+        "Not Hallucination; if label-inverted is also reported, swap the labels first"
     ),
     "label-against-p": (
-        "either swap the labels, or replace p with 1 - p in every item; add --gold to see which"
+        "either swap the labels, or replace p with 1 - p in every item; add --gold to see which "
+        "correction is right"
     ),
     "in-sample": "score other items, or use out-of-fold predictions",
     "order": "keep the order of the data file",
@@ -130,7 +138,7 @@ _WARNINGS = {
     "word-odd": "use one of the expected words",
     "split-unknown": "use a split of the data set; the row is still used",
     "system-unknown": "use a system of the data set; the row is still used",
-    "ref-odd": "use src, tgt or either, or omit the key",
+    "ref-odd": 'use "src", "tgt" or "either", or omit the key',
     "id-odd": "use an id of the expected form; the row is still used",
     "id-repeated": "give each row its own id; the row is still used",
     "length-odd": "use the expected number of values; the row is still used",

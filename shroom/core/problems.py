@@ -124,7 +124,7 @@ class Problems:
     3
     >>> print(*problems.lines(), sep="\n")
     a.json: item 0: expected a number, got "0.5" [p-number]
-    a.json: and 2 more [p-number]
+    a.json: 2 more problems [p-number]
       to fix [p-number]: write p as a number, without quotes and with a decimal point
     """
 
@@ -252,7 +252,8 @@ class Problems:
                 if count > len(problems):
                     place = printable(*files) if len(files) == 1 else f"{len(files)} files"
                     warning = "warning: " if CODES[code].severity == WARNING else ""
-                    yield f"{warning}{place}: and {count - len(problems)} more [{code}]"
+                    rest = counted(count - len(problems), "more problem")
+                    yield f"{warning}{place}: {rest} [{code}]"
             yield f"  to fix [{code}]: {CODES[code].fix}"
 
     def _shown(self, code: str) -> list[Problem]:

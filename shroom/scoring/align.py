@@ -103,7 +103,7 @@ def check_pair(track: Pair) -> Found:
 
 
 def _check_ids(predictions: Rows, gold: Rows) -> Found:
-    n, expected = gold.n, f"all {counted(gold.n, 'id')} in {gold.file}"
+    n, expected = gold.n, f"predictions for all {counted(gold.n, 'id')} in {gold.file}"
     rows = np.arange(n) if predictions.ids is None else _rows_by_id(predictions, gold.ids)
     moved = np.flatnonzero(rows != np.arange(n))
     if predictions.ids is None or (not len(moved) and predictions.n == n):
@@ -111,7 +111,7 @@ def _check_ids(predictions: Rows, gold: Rows) -> Found:
     missing = gold.ids[rows < 0]
     if len(missing):
         first = ", ".join(map(str, missing[:5].tolist())) + (", …" if len(missing) > 5 else "")
-        found = f"{len(missing)} missing: {first}"
+        found = f"none for {counted(len(missing), 'id')}: {first}"
         yield predictions.problem("ids-missing", expected, found, key="id")
     yield unknown_ids(predictions, np.isin(predictions.ids, gold.ids), gold.file)
     if len(moved) and not len(missing) and predictions.n == n and gold.ids.dtype.kind == "i":

@@ -51,10 +51,13 @@ _ENDS = ("krippendorff_alpha", "human_accuracy", "human_rho", "binary_p_ceiling"
 _LEGEND = (
     (
         "human accuracy and rho: the mean over annotators, each compared with the others (a tie "
-        "counts 1/2)"
+        "counts as 1/2)"
     ),
     "against label: one annotator against the majority of all annotators, including their own vote",
-    "label as p: rho of the gold label used as p, a reference for systems whose p is 0 or 1",
+    (
+        "label as p: rho if the gold label is used as p, as a reference for systems whose p is "
+        "always 0 or 1"
+    ),
 )
 
 

@@ -89,7 +89,9 @@ def check_direction(table: Rows, columns: Sequence[Array]) -> Iterator[Problem]:
         return
     step = 1 + len(rows) // _ENOUGH
     label, p, gold_label, gold_p = (column[rows[::step]] for column in columns)
-    against = f"p against the label in {np.sum(_clash(label, p)) * step} of {len(rows)} items"
+    against = (
+        f"p that contradicts the label in {np.sum(_clash(label, p)) * step} of {len(rows)} items"
+    )
     correlation = rho(p[~np.isnan(gold_p)], gold_p[~np.isnan(gold_p)])
     inverted = against if np.isnan(correlation) else f"a correlation of {correlation:.2f}"
     side = "at most" if p.max() <= 0.5 else "at least"

@@ -17,7 +17,7 @@ from shroom.scoring.rows import KEYS, LABELS, P
 NO_KEYS: Mapping[str, str] = MappingProxyType({})
 
 #: The condition of :func:`are_two_labels` in words.
-TWO_LABELS = "two words, first the word for Hallucination"
+TWO_LABELS = "two words, with the word for Hallucination first"
 
 
 def are_two_labels(words: Sequence[str]) -> bool:

@@ -194,7 +194,7 @@ class _Reader(Reading):
         if lacking:
             columns = "column" if len(lacking) == 1 else "columns"
             expected = f"your {columns} {', '.join(map(show, lacking))}"
-            found = f"{show(header)} (these names are used instead)"
+            found = f"{show(header)} (the names in the header are used instead)"
             self.problems.add("column-name", self.file, expected, found)
         named_keys = {key for name, key in named.items() if name in header}
         meant = [key_meant(name, self.own) for name in header]
@@ -210,7 +210,8 @@ class _Reader(Reading):
         known = {*KEYS, *self.own}
         if known.isdisjoint(keys):
             expected = f'a header with "label" and "{P}"'
-            expected += " (or your own names in --columns of check and score)"
+            expected += " (or your own names with the option --columns of 'shroom check' or "
+            expected += "'shroom score')"
             self.stop("not-csv", expected, show(header))
         read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
         if read:

@@ -95,7 +95,7 @@ def _another(row: Mapping[str, Any]) -> str | None:
         return f"the format of {name} ({command})"
     for name, (key, lists) in _PREDICTIONS.items():
         if key in row and any(_is_predictions(row.get(other)) for other in lists):
-            return f"predictions for {name} (add its gold: 'shroom check --gold')"
+            return f"predictions for {name} (to check them, add the gold: 'shroom check --gold')"
     return None
 
 

@@ -168,7 +168,9 @@ def _text(value: Any, form: str = "a text") -> Read:
     if isinstance(value, str):
         return value, ()
     if is_missing(value):
-        return "", (Fault("value-finite", "a text (read as empty)", value),)
+        return "", (
+            Fault("value-finite", "a text (any other value is read as an empty text)", value),
+        )
     return "", (Fault("text-string", form, value),)
 
 

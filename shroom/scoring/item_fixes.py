@@ -56,7 +56,7 @@ class Log:
     def all(self) -> list[str]:
         """Return the lines, with the number of further changes of each kind."""
         rest = [
-            f"fixed: {printable(file)}: and {count - self.limit} more [{kind}]"
+            f"fixed: {printable(file)}: {counted(count - self.limit, 'more change')} [{kind}]"
             for (file, kind), count in self.counts.items()
             if self.limit is not None and count > self.limit
         ]

@@ -32,7 +32,9 @@ MAX_DEPTH = 50
 _ENDINGS = (*JSON, *TABLES)
 #: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
 LARGEST = 1e9
-_OPTIONS = re.compile(r",? \(?or [^;,()]* --\w+ of check and score(?: \(in Python: \w+=\))?\)?")
+_OPTIONS = re.compile(
+    r",? \(?or [^;,()]* --\w+ of 'shroom check' or 'shroom score'(?: \(in Python: \w+=\))?\)?"
+)
 
 
 def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
@@ -189,7 +191,7 @@ def missing_tracks(score: Score, gold: Source) -> list[Problem]:
             "track-missing",
             "the submission",
             f"the {track} track",
-            f"no predictions, which are scored as {counts[track] or 'missing'}",
+            f"no predictions, so its scores are {counts[track] or 'missing'}",
         )
         for track in edition.track_names
         if track in (there or edition.track_names) and track not in present

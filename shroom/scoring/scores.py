@@ -138,7 +138,7 @@ def _score_track(
         problems.add(
             "rho-undefined",
             predictions.file,
-            "p and gold that each have at least two values",
+            "at least two different values in p and in the gold",
             "a constant",
         )
     groups = {key: group_of(gold, key) for key in by}

@@ -54,8 +54,11 @@ def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(as_rows, 
             f"a.json: item {n} (line {n + 2}): expected a number in [0, 1], got {n} [p-range]"
             for n in range(3)
         ),
-        "a.json: and 199997 more [p-range]",
-        "  to fix [p-range]: scale p to [0, 1]; if p exceeds this range only by rounding, clip p",
+        "a.json: 199997 more problems [p-range]",
+        (
+            "  to fix [p-range]: scale p to [0, 1]; if p is outside this range only because of "
+            "rounding, clip p"
+        ),
     ]
     assert (problems.errors, shown) == (count, [0, 1, 2, 3, 4])
 

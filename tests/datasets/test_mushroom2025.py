@@ -307,14 +307,14 @@ def test_a_text_that_no_offsets_mark_is_told(files):
     assert (problem.code, problem.index, problem.key) == ("span-text", 2, "soft_labels[0]")
     assert (problem.expected, problem.found) == (
         'the offsets of "dog" in characters',
-        'those of "cat"',
+        'the offsets of "cat"',
     )
 
 
 def test_missing_ids_are_counted_and_named(files):
     gold, predicted = files([row(i) for i in range(9)], [{"id": "val-en-0", "hard_labels": []}])
     (missing,) = [p for p in problems_of(gold, predicted) if p.code == "ids-missing"]
-    assert missing.found.startswith("8 missing: val-en-1, ")
+    assert missing.found.startswith("none for 8 ids: val-en-1, ")
     assert missing.found.endswith(", …")
 
 

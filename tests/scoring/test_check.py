@@ -235,7 +235,10 @@ def test_gold_whose_labels_contradict_its_own_p(monkeypatch, quick, turned):
     problems = check(predictions(30), truth).problems
     told = [problem.sentence for problem in problems if problem.code == "label-against-p"]
     assert len(told) == (turned > 15)
-    said = f"gold: expected p that agrees with the labels, got p against the label in {turned} of"
+    said = (
+        "gold: expected p that agrees with the labels, got p that contradicts the label in "
+        f"{turned} of"
+    )
     assert all(said in line for line in told)
 
 

@@ -27,7 +27,7 @@ from shroom.scoring.scores import score
 
 FORMATS = Path(__file__).resolve().parent / "formats"
 LINE = re.compile(r"(warning: )?.+: expected .+, got .+ \[[a-z0-9-]+\]")
-REST = re.compile(r"(warning: )?.+: and \d+ more \[[a-z0-9-]+\]")
+REST = re.compile(r"(warning: )?.+: \d+ more problems? \[[a-z0-9-]+\]")
 HINT = re.compile(r"  to fix \[[a-z0-9-]+\]: .+")
 #: What no small file here can cause: sizes and paths (tested below), the gold, other commands.
 ELSEWHERE = {

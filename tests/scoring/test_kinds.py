@@ -187,7 +187,7 @@ SECOND = MARKED[1]
         ("cap2025", [5], None, "item-object"),
         ("cap2025", [], None, "empty"),
         ("visions2026", [{"id": "val-en-0"}, PREDICTED[1]], None, "key-missing"),
-        ("visions2026", PREDICTED[:1], None, "1 missing: val-en-1"),
+        ("visions2026", PREDICTED[:1], None, "none for 1 id: val-en-1"),
         (
             "cap2025",
             None,

@@ -99,7 +99,9 @@ def test_constant_and_nan_give_nan(val, tmp_path, shroom, p):
     found = json.loads(text, parse_constant=pytest.fail)
     assert found["results"][0]["rho"] is None
     why = "a constant" if p == 0.5 else "NaN"
-    assert f"expected p that varies, without NaN, got {why} [rho-undefined]" in found["warnings"][0]
+    assert (
+        f"expected p that varies and has no NaN, got {why} [rho-undefined]" in found["warnings"][0]
+    )
 
 
 def test_checker_compares_ids_with_nothing_and_the_scorer_does(test, tmp_path, shroom):

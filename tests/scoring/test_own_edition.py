@@ -440,7 +440,7 @@ TYPOS = [
             "titel: unknown key",
             "item.id: expected one of",
             "phases[0].per_dya: unknown key",
-            "phases[0].split: expected a submitted split (val, test), got 'dev'",
+            "phases[0].split: expected a split with submitted = true (val, test), got 'dev'",
         ],
     ),
     (  # a misspelled key is read as the key that is probably meant

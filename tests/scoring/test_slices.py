@@ -88,7 +88,7 @@ def test_a_continuous_p_makes_no_slices_by_agreement(tmp_path):
     assert usual.unsliced == []
     (sentence,) = score(*files, by=("task", "agreement"), intervals=NO_CI).unsliced
     assert sentence.endswith(
-        "g.json: p(Hallucination) is not a share of up to 10 votes in every item, so there are "
+        "g.json: in some items, p(Hallucination) is not a share of at most 10 votes, so there are "
         "no slices by agreement"
     )
 

@@ -43,7 +43,7 @@ def drawn(intervals: Intervals, items: str = "all items") -> str:
 def lacking(intervals: Intervals) -> str:
     """Return a note in brackets if the gold lacks the edition's units, else nothing."""
     key = printable(intervals.missing_unit)
-    return f" (without {key}, items are assumed to be independent)" if key else ""
+    return f" (items are assumed to be independent, because the gold has no {key})" if key else ""
 
 
 def confidence(intervals: Intervals) -> str:

@@ -82,7 +82,10 @@ def _contradictions(edition: Edition) -> Iterator[str]:
             if not name.isprintable():
                 yield f"{key}[{index}]: the name contains control characters; remove them"
             if key in ("tracks", "splits") and not re.fullmatch(r"[^\s/\\]+", name):
-                yield f"{key}[{index}].name: use no spaces or slashes; it is part of file names"
+                yield (
+                    f"{key}[{index}].name: use no spaces or slashes, because file names contain "
+                    "this name"
+                )
     yield from _wrong_files(edition)
     yield from _wrong_keys(edition.item.keys)
     yield from _wrong_annotation(edition.annotation, edition.item.id_key)
@@ -98,7 +101,10 @@ def _wrong_annotation(annotation: Annotation, id_key: str) -> Iterator[str]:
         if keys.count(aspect.key) > 1:
             yield f"annotation.aspects[{index}].key: the key '{aspect.key}' is used twice"
         if aspect.yes == aspect.no:
-            yield f"annotation.aspects[{index}].no: expected an answer that differs from yes"
+            yield (
+                f"annotation.aspects[{index}].no: expected an answer that differs from the value "
+                "of 'yes'"
+            )
     if kind == "binary" and labels and not are_two_labels(labels):
         yield f"annotation.labels: expected {TWO_LABELS}"
     if kind == "labelled-spans" and not labels:
@@ -152,7 +158,8 @@ def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
         if not re.fullmatch(r"\w[\w -]*", name):  # the files of a bundle are named by it
             yield f"pages.{name}: use only letters, digits, spaces, '-' and '_' in this name"
         elif name not in PAGES and title in titles:
-            yield f"pages.{name}: the page '{title}' already exists; use this name or another one"
+            instead = f", or use exactly '{title}' to replace it" if title in PAGES else ""
+            yield f"pages.{name}: the page '{title}' already exists; choose another name{instead}"
         titles.append(title)
         if folder is not None and (problem := page_problem(folder / file, folder)):
             yield f"pages.{name}: {problem}"
@@ -205,7 +212,10 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
         place = f"phases[{index}]"
         if phase.split not in edition.submitted:
             submitted = ", ".join(edition.submitted)
-            yield f"{place}.split: expected a submitted split ({submitted}), got '{phase.split}'"
+            yield (
+                f"{place}.split: expected a split with submitted = true ({submitted}), got "
+                f"'{phase.split}'"
+            )
         if phase.per_day < 1 or phase.total < 1:
             yield f"{place}: per_day and total must be at least 1"
         days = {"start": phase.start, "end": phase.end}

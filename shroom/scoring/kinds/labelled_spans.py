@@ -39,7 +39,10 @@ def _majority_marked(votes: Any) -> Read:
     if not isinstance(votes, dict) or not votes:
         return None, (Fault("span-value", "the text marked by each annotator", votes),)
     texts = [text.strip() if isinstance(text, str) else "" for text in votes.values()]
-    expected = f'a marked text, or "{NOTHING}" if nothing is marked (read as "{NOTHING}")'
+    expected = (
+        f'a marked text, or "{NOTHING}" if nothing is marked (any other value is read as '
+        f'"{NOTHING}")'
+    )
     faults = [
         Fault("vote-odd", expected, votes[annotator], f".{annotator}")
         for annotator, text in zip(votes, texts)

@@ -81,7 +81,7 @@ def check_texts(table: Rows, texts: Rows, codes: Mapping[str, str]) -> Found:
             unit = other_unit(text, quote)
             if unit is not None:
                 expected = f"the offsets of {show(quote.text)} in characters"
-                found = f"those of {show(text[quote.start : quote.end])}"
+                found = f"the offsets of {show(text[quote.start : quote.end])}"
                 if unit:
                     found = f"offsets in {unit}"
                 yield table.problem(_UNIT_CODES[unit], expected, found, row, quote.key)
