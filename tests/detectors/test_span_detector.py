@@ -322,7 +322,7 @@ def test_a_model_of_other_features_is_refused(tmp_path):
     ("spans", "sentence"),
     [
         ([[]], "for each of 2 datapoints, got 1 lists"),
-        ([[], [(0, 9, 0.5)]], "within 4 characters"),
+        ([[], [(0, 9, 0.5)]], "with an end of at most 4"),
         ([[(2, 3, 0.5), (0, 1, 0.5)], []], "in order and without overlap"),
         ([[(0, 1, float("nan"))], []], "with p from 0 to 1"),
         ([[(0, 1)], []], r"or \(start, end, p, label\)"),
