@@ -289,7 +289,7 @@ def test_a_detector_of_another_annotation_is_refused(data, tmp_path, shroom):
         code, _, err = shroom(verb, "spans", binary, "-o", tmp_path / "m.json")
         assert (code, '"binary" annotations; use the cross-encoder detector' in err) == (1, True)
     assert not (tmp_path / "m.json").exists()
-    with pytest.raises(ShroomError, match="semeval2024 has "binary" annotations"):
+    with pytest.raises(ShroomError, match='semeval2024 has "binary" annotations'):
         kit.predict("spans", binary)
     aspects = ("predict", data, "--edition", "cap2025", "-o", tmp_path / "m.json")
     assert "cap2025 has the annotation aspects" in shroom(*aspects)[2]
