@@ -292,7 +292,7 @@ def test_a_detector_of_another_annotation_is_refused(data, tmp_path, shroom):
     with pytest.raises(ShroomError, match='semeval2024 has "binary" annotations'):
         kit.predict("spans", binary)
     aspects = ("predict", data, "--edition", "cap2025", "-o", tmp_path / "m.json")
-    assert "cap2025 has the annotation aspects" in shroom(*aspects)[2]
+    assert 'cap2025 has "aspects" annotations' in shroom(*aspects)[2]
 
 
 def test_unlabelled_or_malformed_data_are_not_fitted_on(tmp_path, refused):
