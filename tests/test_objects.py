@@ -130,7 +130,7 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.predict("lexical", {"a": 3}), "a: expected a path, rows or a data frame"),
         (lambda: kit.predict("lexical", pd.DataFrame()), "data: expected at least one item"),
         (lambda: kit.evaluate("lexical", [{"x": 1}]), "unknown format; rows need"),
-        (lambda: kit.describe("felm", ROWS), "is in the form of semeval2024, not of felm"),
+        (lambda: kit.describe("felm", ROWS), "is in the format of semeval2024, not of felm"),
         (lambda: kit.score(ROWS, ROWS).plot("scores", track="test"), "has no such figure"),
         (lambda: kit.check(ROWS, ROWS).plot(), "it has no figures"),
         (lambda: kit.check(ROWS, ROWS).to_frame("duckdb"), "unknown data frame library 'duckdb'"),

@@ -23,7 +23,8 @@ SCORERS = Registry(
     {
         "unigram": Entry(
             "shroom.annotate.scorers.unigram:Unigram",
-            "share of the answer's words in a generation, and rarity of the generation's words",
+            "share of the answer's words that a generation contains, and rarity of the "
+            "generation's words",
         ),
         "similarity": Entry(
             "shroom.annotate.scorers.similarity:Similarity",

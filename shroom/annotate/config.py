@@ -169,12 +169,12 @@ def _refuse_contradictions(config: Config) -> None:
         if doubled:
             where = f"scorers[{place}].{scorer.name}"
             message = f"{where}: an earlier scorer already adds {doubled[0]}"
-            raise ShroomError(f"{message}; remove one of the two")
+            raise ShroomError(f"{message}; remove one of the two scorers")
         fields.update(scorer.fields)
     resolved = {key: path.resolve() for key, path in config.outputs.items()}
     if len(set(resolved.values())) < len(resolved):
         raise ShroomError(
-            "two of the keys output, ranked and pairs name the same file; choose another file"
+            "the keys output, ranked and pairs must refer to different files; choose another file"
         )
     for key, path in config.outputs.items():
         if resolved[key] == config.partial.resolve():

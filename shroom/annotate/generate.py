@@ -69,7 +69,7 @@ class Generator(Asking):
     """Continues prompts with a model behind an endpoint or on this machine."""
 
     needs_model: ClassVar[str] = (
-        "no model; specify the name of a model at the endpoint or on the hub, or a folder"
+        "no model; specify a folder, or the name of a model at the endpoint or on the hub"
     )
     #: Fields that requests leave out, so that the server's defaults apply.
     unsent: ClassVar[tuple[str, ...]] = ()

@@ -70,8 +70,9 @@ class Prompts:
         if len(self.seeds) < examples:
             raise ShroomError(
                 f"each prompt needs {counted(examples, 'seed query')}, but there "
-                f"{'is' if len(self.seeds) == 1 else 'are'} only {len(self.seeds)}, without "
-                "duplicates; lower --examples, or add seed queries"
+                f"{'is' if len(self.seeds) == 1 else 'are'} only "
+                f"{counted(len(self.seeds), 'distinct query')}; lower --examples, or "
+                "add seed queries"
             )
 
     def items(self, n: int) -> list[Item]:

@@ -114,7 +114,7 @@ class Agreements(Result):
                 f"{'is' if self.wrong == 1 else 'are'} wrong, "
                 f"so the accuracy of the majority label is {majority:.3f}"
             ),
-            "the thresholds for accuracy and kappa were chosen on other questions",
+            "the thresholds for accuracy and kappa are cross-validated by question",
         ]
         if self.how.resamples:
             made = how_made(self.how, f"{self.how.resamples} resamples of questions")
@@ -213,7 +213,7 @@ def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[
     ]
     if not places:
         raise ShroomError(
-            "no judgement has the question and the text of a generation; check that both files "
+            "no judgement matches a generation by question and text; check that both files "
             "belong together"
         )
     return places

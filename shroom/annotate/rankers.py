@@ -39,7 +39,7 @@ RANKERS = Registry(
         ),
         "length": Entry(
             "shroom.annotate.rankers:Length",
-            "ranks generations by overlap with the answer, or if they are long by several scores",
+            "ranks short generations by overlap with the answer, long ones by several scores",
         ),
     },
 )
@@ -81,7 +81,9 @@ class Percentile:
         """Check the settings."""
         convert_fields(self)
         if self.down > self.up:
-            raise ShroomError(f"down ({self.down:g}) must not exceed up ({self.up:g})")
+            raise ShroomError(
+                f"the setting down ({self.down:g}) must not exceed the setting up ({self.up:g})"
+            )
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
         """Return the questions, with categories and rankings if they can be ranked."""
@@ -234,7 +236,8 @@ def _notes_on(questions: Sequence[Question]) -> list[str]:
     if without:
         share = f"{without} of {counted(n, 'question')}"
         notes.append(
-            f"{share} could not be ranked, because no score is available for all normal generations"
+            f"{share} could not be ranked, because each usable score is missing from at least one "
+            "normal generation"
         )
     if unsure:
         share = f"{unsure} of {counted(n, 'question')}"

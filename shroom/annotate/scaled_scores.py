@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from shroom.annotate.base import normal, value_of, with_scores
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher import Generation, Question
 
@@ -30,7 +31,7 @@ class Scaled:
         """Return questions with the named scores scaled."""
         columns = {name: column(name, questions) for name in names}
         notes = [
-            f"no generation has {name}, so it is left out of the sum"
+            f"no generation has {name}, so this score is left out of the sum"
             for name, values in columns.items()
             if not len(values)
         ]
@@ -64,11 +65,12 @@ class Scaled:
             {name: (columns[name] - least) / span for name, (least, span) in bounds.items()},
             notes,
         )
-        counted = [scaled.common(question) for question in questions if normal(question)]
+        common = [scaled.common(question) for question in questions if normal(question)]
         for name in bounds:
-            if n := sum(name not in common for common in counted):
-                extent = f"{n} of {len(questions)} questions, which lack it"
-                notes.append(f"{name} is left out of the sum in {extent}")
+            if n := sum(name not in scores for scores in common):
+                extent = f"{n} of {counted(len(questions), 'question')}"
+                why = "because not all normal generations have this score"
+                notes.append(f"{name} is left out of the sum for {extent}, {why}")
         return scaled
 
     def percentiles(self, q: float) -> dict[str, float]:
@@ -97,5 +99,5 @@ def column(name: str, questions: Sequence[Question]) -> NDArray[np.float64]:
     for value in values:
         if isinstance(value, (str, list, dict)) or not abs(value) <= _MOST:
             message = f"{name}: expected numbers of at most {_MOST:g}, got {show(value)}"
-            raise ShroomError(f"{message}; fix it, or choose other scores")
+            raise ShroomError(f"{message}; correct the value, or choose other scores")
     return np.array(values, np.float64)

@@ -97,7 +97,7 @@ class DataSet:
     predictions: Callable[[Sequence[Any], NDArray[np.bool_], NDArray[np.float64]], str] | None = (
         None
     )
-    no_predictions: str = "there is no native form of predictions"
+    no_predictions: str = "the data set has no prediction format of its own"
 
     def view(self, name: str | None = None) -> View[Any]:
         """Return a view; by default, the first one.

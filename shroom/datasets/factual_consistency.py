@@ -52,7 +52,9 @@ def _number(cell: str, report: Report, key: str) -> float | None:
     if text and (value is None or not math.isfinite(value)):
         raise Odd
     if value is not None and not 0 <= value <= 1:
-        report.add("number-odd", key, "a number in [0, 1] (excluded from all means)", text)
+        report.add(
+            "number-odd", key, "a number in [0, 1] (otherwise excluded from all means)", text
+        )
     return value
 
 
@@ -64,12 +66,14 @@ def _either(yes: str, no: str) -> Any:
             raise Odd
         return {yes: True, no: False}.get(cell.strip())
 
-    rule = Rule(parse=parse, otherwise=None, expected=f"{yes} or {no} (treated as missing)")
+    rule = Rule(
+        parse=parse, otherwise=None, expected=f'"{yes}" or "{no}" (otherwise treated as missing)'
+    )
     return Annotated[Optional[bool], rule]
 
 
 Integer = Annotated[
-    Optional[int], Rule(None, parse=_integer, expected="an integer (treated as missing)")
+    Optional[int], Rule(None, parse=_integer, expected="an integer (otherwise treated as missing)")
 ]
 
 
@@ -94,7 +98,7 @@ class Response(
     # The annotators' mean, 1 for correct; it may be out of range, unlike ``correctness``.
     given_correctness: Annotated[
         Optional[float],
-        Rule(None, parse=_number, expected="a number in [0, 1] (treated as missing)"),
+        Rule(None, parse=_number, expected="a number in [0, 1] (otherwise treated as missing)"),
     ]
     hallucination: _either("Yes", "No")  # type: ignore[valid-type]
     verifiable: _either("y", "n")  # type: ignore[valid-type]
@@ -135,7 +139,7 @@ def _check(record: Response, report: Report) -> None:
     """Report empty texts and missing judgements; unverifiable responses need no judgement."""
     verifiable = report.item["Verifiable"].strip()
     if not verifiable:
-        report.add("word-odd", "Verifiable", "y or n (treated as missing)", "none")
+        report.add("word-odd", "Verifiable", '"y" or "n" (otherwise treated as missing)', "none")
     blank = [key for key in (CORRECTNESS, "Hallucination") if not report.item[key].strip()]
     if len(blank) == 1 or (blank and verifiable == "y"):
         report.add("judgement-missing", " and ".join(blank), "a judgement", "none")
@@ -169,7 +173,7 @@ def _by(*names: str) -> Groups:
 DATA_SET = DataSet(
     NAME,
     licence="CC BY-SA 4.0",
-    about="responses of GPT-2 models to dialogues, judged against the knowledge they were given",
+    about="dialogue responses of GPT-2 models, judged against the knowledge given to the models",
     source=(
         "S. Santhanam, B. Hedayatnia, S. Gella, A. Padmakumar, S. Kim, Y. Liu and D. Hakkani-Tür "
         '(2021), "Rome was built in 1776: A Case Study on Factual Correctness in '

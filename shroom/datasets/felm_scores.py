@@ -103,8 +103,8 @@ def _values(
         _report_missing_key(item, report, '"labels" or "p"')
     for number, (factual, p) in enumerate(zip(*(values.get(key, []) for key in _COLUMNS))):
         if p != THRESHOLD and factual == (p > THRESHOLD):
-            word, sign = ("true", "<=") if factual else ("false", ">=")
-            expected = f"p (of being wrong) {sign} {THRESHOLD} for the label {word}"
+            word, sign = ("true (factual)", "<=") if factual else ("false (wrong)", ">=")
+            expected = f"p {sign} {THRESHOLD} for the label {word}"
             report.add("label-p", f"p[{number}]", expected, repr(p))
     return values
 
@@ -145,7 +145,7 @@ def _check_columns(
     """Report constant columns and inverted polarity, as for SHROOM's predictions."""
     wrong, p = predictions.wrong, predictions.p
     if len(wrong) > 1 and np.all(wrong == wrong[0]):
-        value = f"{'wrong' if wrong[0] else 'factual'} for every segment"
+        value = f"the verdict '{'wrong' if wrong[0] else 'factual'}' for every segment"
         problems.add("label-constant", source, "both verdicts", value)
     if p is not None and len(p) > 1 and np.ptp(p) == 0:
         value = f"{float(p[0])!r} for every segment"
@@ -156,7 +156,8 @@ def _check_columns(
     correlation = rho(column, labels)  # nan if one side is constant
     # The segments of a response are not independent, so chance depends on the number of responses.
     if n >= 10 and correlation * math.sqrt(n - 1) <= -3:
-        expected = "true labels and low p for factual segments"
+        low = "low p" if key == "p" else "the label true"
+        expected = f"{low} for factual segments"
         value = f"a correlation of {correlation:.2f} with the gold"
         code = "p-inverted" if key == "p" else "label-inverted"
         problems.add(code, source, expected, value, key=key)

@@ -39,7 +39,7 @@ _TYPES: dict[Any, tuple[str, str, str]] = {
     tuple: ("a list", "lists", "list-odd"),
     dict: ("an object", "objects", "object-odd"),
 }
-_READ_AS = {(): "empty", "": "empty", None: "none", False: "false"}
+_OTHERWISE = {(): "read as empty", "": "read as empty", None: "treated as missing"}
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,8 @@ def _instead(field: _Field, row: Mapping[str, Any], report: Report, place: str) 
     if code == "text-odd" and _is_endless(row.get(field.key)):
         code = "value-finite"
     if "(" not in expected:
-        expected += f" (read as {_READ_AS.get(field.otherwise, field.otherwise)})"
+        otherwise = _OTHERWISE.get(field.otherwise, f"read as {show(field.otherwise)}")
+        expected += f" (otherwise {otherwise})"
     report.add(code, place, expected, got)
     return field.otherwise
 
@@ -239,7 +240,7 @@ def _records(field: _Field, value: Any, report: Report, place: str) -> Iterator[
             above = name + (": " if field.rule.item else ".")
             yield build(record, item, report, above)
         else:
-            report.add("object-odd", name, "an object (left out)", show(item))
+            report.add("object-odd", name, "an object (otherwise left out)", show(item))
 
 
 def _is_endless(value: Any) -> bool:

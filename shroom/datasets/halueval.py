@@ -130,7 +130,7 @@ def _labels(record: Record) -> Mapping[str, int]:
 DATA_SET = DataSet(
     NAME,
     licence="MIT",
-    about="right and hallucinated answers, responses and summaries; judged replies of ChatGPT",
+    about="right and hallucinated answers, responses and summaries; labelled replies of ChatGPT",
     source=(
         "J. Li, X. Cheng, W. X. Zhao, J.-Y. Nie and J.-R. Wen (2023), HaluEval: A Large-Scale "
         "Hallucination Evaluation Benchmark for Large Language Models, arXiv:2305.11747"
@@ -146,7 +146,7 @@ DATA_SET = DataSet(
         },
         tables={
             "task": Groups(
-                "records by task; a record has two texts, in the task general only one text",
+                "records by task; a record has two texts, but only one in the task 'general'",
                 _figures,
                 {"task": lambda record: record.task},
                 total="last",

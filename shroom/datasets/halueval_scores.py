@@ -58,7 +58,9 @@ class _Gold:
         values = [item[key] for key in _KEYS[task]]
         found = self.rows.get((task, *values)) if all(isinstance(v, str) for v in values) else None
         if found is None:
-            report.add("id-unknown", _KEYS[task][-1], "a text of the gold, with its input")
+            report.add(
+                "id-unknown", _KEYS[task][-1], "a text that the gold contains for this input"
+            )
             return None
         verdicts = {wrong for _, wrong in found}
         said = item.get("ground_truth") == "Yes"  # decides only if both texts are the same

@@ -30,8 +30,9 @@ from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of, read_s
 NAME = "mushroom2025"
 
 _NOT_THE_SAME = (
-    "agreement is computed from the spans in annotations, with characters as items; "
-    "labels_as_annotated is the share of characters whose soft label equals these annotators' share"
+    "agreement is computed from the annotators' spans, with characters as items; "
+    "labels_as_annotated is the share of characters whose soft label equals the share of "
+    "annotators who marked the character"
 )
 
 
@@ -49,7 +50,7 @@ def _spans(form: type[Any]) -> Callable[[Any, Report, str], Any]:
 def _report(report: Report, key: str, faults: Iterable[Fault]) -> None:
     for code, expected, value, part, form in faults:
         is_left_out = not code.startswith("span-") or code == "span-value"
-        rest = f" ({key} is left out)" if is_left_out else ""
+        rest = f" (otherwise, {key} is left out)" if is_left_out else ""
         report.add("span-odd" if rest else code, key + part, expected + rest, form(value))
 
 
@@ -71,7 +72,7 @@ def _language(value: Any, report: Report, key: str) -> str:
     if not isinstance(value, str):
         raise Odd
     if value != value.upper():
-        expected = f"{value.upper()} (read so)"
+        expected = f"{value.upper()} (which is used instead)"
         report.add("word-odd", key, expected, show(value), often=True)
     return value.upper()
 
@@ -80,7 +81,7 @@ def _answer(value: Any, report: Report, key: str) -> str:
     """Return a text; null and NaN, which tables write for empty texts, are reported."""
     if value is None or isinstance(value, float):
         code = "text-odd" if value is None or np.isfinite(value) else "value-finite"
-        report.add(code, key, "a text (read as empty)", show(value))
+        report.add(code, key, "a text (otherwise read as empty)", show(value))
         return ""
     if not isinstance(value, str):
         raise Odd
@@ -118,7 +119,7 @@ class Record(Struct, frozen=True):
     wikipedia_url: str = ""  # the page that the annotators were given
     annotations: Annotated[
         Mapping[str, tuple[HardSpan, ...]],
-        Rule(parse=_annotations, expected="spans by annotator (left out)"),
+        Rule(parse=_annotations, expected="spans by annotator (otherwise left out)"),
     ] = field(default_factory=dict)
 
     @property

@@ -136,9 +136,9 @@ def score(
     """Return the scores of predictions in a data set's native form."""
     if name not in SCORED:
         raise ShroomError(
-            f"{name} has no native form of predictions, unlike {', '.join(SCORED)}; run "
+            f"{name} has no prediction format of its own, unlike {', '.join(SCORED)}; run "
             f"'shroom datasets convert {name} {gold} -o gold.json', and score a submission in "
-            f"SHROOM's form against gold.json"
+            "SHROOM's format against gold.json"
         )
     problems = Problems()
     collection = _gold(name, gold, problems)

@@ -106,7 +106,7 @@ def _check(record: Record, report: Report) -> None:
         there = record.response[span.start : span.end]
         place = f"{span.start} to {span.end}"
         if not there:
-            report.add("span-empty", f"labels[{number}]", "characters of the answer", place)
+            report.add("span-empty", f"labels[{number}]", "a non-empty span of the answer", place)
         elif there != span.text:
             expected = f"{show(span.text)} at {place}"
             report.add("span-text", f"labels[{number}]", expected, show(there))
@@ -158,7 +158,7 @@ def _by(about: str, key: str) -> Groups:
 DATA_SET = DataSet(
     NAME,
     licence="MIT",
-    about="answers of six models to questions, data and articles, with marked spans",
+    about="six models' answers, summaries and descriptions of data, with hallucinated spans marked",
     source=(
         "C. Niu et al. (2024), RAGTruth: A Hallucination Corpus for Developing Trustworthy "
         "Retrieval-Augmented Language Models, https://github.com/ParticleMedia/RAGTruth"

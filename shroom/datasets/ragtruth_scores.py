@@ -66,7 +66,7 @@ def read_predictions(
     judged = [r for r in known.values() if r.is_judged and (r.split in splits or not splits)]
     if files:
         missing = [record.id for record in judged if record.id not in found]
-        expected = f"all {len(judged)} answers of the predicted splits"
+        expected = f"all {len(judged)} answers in the splits with predictions"
         report_missing(missing, expected, source, problems, "id")
     if problems.errors:
         raise InvalidInput(problems)
@@ -103,7 +103,7 @@ def _spans(item: dict[str, Any], text: str, report: Report) -> Spans:
             )
         elif span.start >= span.end:
             place = f"{span.start} to {span.end}"
-            report.add("span-empty", f"labels[{number}]", "characters of the answer", place)
+            report.add("span-empty", f"labels[{number}]", "a non-empty span of the answer", place)
     return [(span.start, span.end) for span in spans]
 
 

@@ -65,7 +65,7 @@ def refuse_another(name: str, source: Source) -> None:
     if all(_form_of(document) != name for document in candidates):
         path = printable(os.fspath(source))
         raise ShroomError(
-            f"{path} is in the form of {other}, not of {name}; "
+            f"{path} is in the format of {other}, not of {name}; "
             f"try 'shroom datasets describe {other} {path}'"
         )
 

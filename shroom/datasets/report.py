@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from shroom.core.printing import counted
 from shroom.core.problems import Problems, show
 
 
@@ -57,7 +58,8 @@ class Report:
     def end(self, rows: int) -> None:
         """Report frequent problems, with the number of rows."""
         for (code, key, expected, got), places in self._often.items():
-            rest = f", here and in {len(places) - 1} more of {rows} rows" if places[1:] else ""
+            more = counted(len(places) - 1, "more row")
+            rest = f", here and in {more} ({rows} rows in total)" if places[1:] else ""
             self._tell((code, key, expected, got + rest), places[0])
 
     def _tell(self, problem: tuple[str, str | None, str, str], place: Mapping[str, Any]) -> None:

@@ -102,7 +102,7 @@ DATA_SET = DataSet(
                 by_file=True,
             ),
             "task": Groups(
-                "contents of the rows, and the share labelled Hallucination, by task",
+                "by task: contents of the rows, and the share labelled Hallucination",
                 _figures,
                 _BY_TASK,
                 by_file=True,

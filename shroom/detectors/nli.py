@@ -253,8 +253,8 @@ def columns(
         place = str(names.index(_bare(label)) if _bare(label) in names else label)
         if place not in map(str, range(len(names))) or int(place) in places.values():
             raise ShroomError(
-                f"{meaning}: expected a class of {name} with no other meaning, got {show(label)}; "
-                f"its classes are {listed}"
+                f"{meaning}: expected a different class of {name} for each meaning, got "
+                f"{show(label)}; the classes are {listed}"
             )
         places[CLASSES.index(meaning)] = int(place)
     others = [place for place in range(len(names)) if place not in places.values()]

@@ -142,7 +142,8 @@ class Windowed(Generic[Item]):
         if self.cut:
             sentences.append(
                 f"{self.cut} of {total} hypotheses had to be truncated: {name} reads at most "
-                f"{room} tokens, and at least a quarter of them is reserved for the premise"
+                f"{room} tokens, and at least a quarter of these tokens are reserved for "
+                "the premise"
             )
         return sentences
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, show
 from shroom.core.registry import Entry, Registry
 from shroom.detectors.base import Detector
 from shroom.scoring.editions.edition import Edition
@@ -35,7 +35,7 @@ REGISTRY = Registry(
         ),
         "similarity": Entry(
             "shroom.detectors.similarity:Similarity",
-            "1 - cosine of two sentence embeddings, calibrated by task if fitted",
+            "1 - cosine of two sentence embeddings; fitting adds a calibration by task",
             (*_TORCH, "sentence_transformers"),
             "models",
             "--model: a sentence encoder, such as sentence-transformers/all-mpnet-base-v2",
@@ -63,8 +63,8 @@ REGISTRY = Registry(
         ),
         "unigram": Entry(
             "shroom.annotate.as_detectors:Unigram",
-            "share of the reference's words in the hypothesis; a weak baseline; English needs "
-            "[annotate] or --set language=other",
+            "share of the reference's words that the hypothesis contains; a weak baseline; English "
+            "needs [annotate] or --set language=other",
         ),
         "reward": Entry(
             "shroom.annotate.as_detectors:Reward",
@@ -75,7 +75,7 @@ REGISTRY = Registry(
         ),
         "probe": Entry(
             "shroom.annotate.as_detectors:Probe",
-            "a linear probe on the hidden state of a language model at the source",
+            "a linear probe on a language model's hidden state after it has read the source",
             _TORCH,
             "models",
             "--model: a folder written by 'shroom annotate probe train'",
@@ -95,14 +95,15 @@ def check_annotation(chosen: Detector | type[Detector], edition: Edition) -> Non
     kind = edition.annotation.kind
     if kind not in chosen.annotations:
         instead = (
-            f"use the detector {DEFAULTS[kind]}"
+            f"use the {DEFAULTS[kind]} detector"
             if kind in DEFAULTS
             else "use a detector of your own"
         )
         instead += ", or specify the edition of the data with --edition"
+        kinds = " or ".join(map(show, chosen.annotations))
         raise ShroomError(
-            f"the detector {chosen.name} predicts the annotation {' or '.join(chosen.annotations)},"
-            f" but {edition.name} has the annotation {kind}; {instead}"
+            f"the {chosen.name} detector predicts {kinds} annotations, but {edition.name} has "
+            f"{show(kind)} annotations; {instead}"
         )
 
 

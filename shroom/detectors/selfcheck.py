@@ -154,8 +154,9 @@ class SelfCheck(Detector):
         if self._samples is None:
             if self.samples is None:
                 raise ShroomError(
-                    "selfcheck needs other samples of the model: specify --set samples=FILE with "
-                    'a JSON list of {"id": ..., "samples": ["...", ...]} for each datapoint'
+                    "the detector selfcheck needs other samples of the same model: specify --set "
+                    "samples=FILE, a JSON list with one object for each datapoint, such as "
+                    '{"id": 1, "samples": ["...", "..."]}'
                 )
             self._samples = Samples.read(self.samples)
         return self._samples
@@ -251,9 +252,10 @@ class Samples:
         rows = tuple(_row(item, f"{path}: item {index}") for index, item in enumerate(items))
         with_id = sum(row.id is not None for row in rows)
         if with_id not in (0, len(rows)):
+            have = "has" if with_id == 1 else "have"
             raise ShroomError(
-                f"{path}: {with_id} of {len(rows)} rows have an id; add ids to all rows, or remove "
-                "all ids and keep the order of the data"
+                f"{path}: {with_id} of {len(rows)} rows {have} an id; add ids to all rows, or "
+                "remove all ids and keep the order of the data"
             )
         return cls(str(path), rows)
 

@@ -137,8 +137,8 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
 
     if int(__version__.split(".")[0]) < _SAFE_VERSION:
         raise ShroomError(
-            f"similarity needs sentence-transformers {_SAFE_VERSION} or later, but {__version__} "
-            f"is installed: {install_hint('models')}"
+            f"a sentence encoder needs sentence-transformers {_SAFE_VERSION} or later, but "
+            f"{__version__} is installed: {install_hint('models')}"
         )
     # It logs that a default prompt is used.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)

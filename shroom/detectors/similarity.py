@@ -82,7 +82,9 @@ class Similarity(JSONDetector):
         if not datapoints:
             raise ShroomError("fitting needs labelled datapoints")
         if not 0 < p.sum() < len(p):
-            raise ShroomError("fitting needs datapoints with both labels; add the missing ones")
+            raise ShroomError(
+                "fitting needs datapoints for each label; add datapoints for the missing label"
+            )
         if self.calibration is not None:
             raise ShroomError("fitting determines the calibration; omit the setting calibration")
         distances, tasks = self._distances(datapoints, run)
@@ -155,7 +157,7 @@ class Similarity(JSONDetector):
             raise ShroomError(
                 f"{self.calibration or self.model}: fitted with reference={distance.rule.value} "
                 f"and multilingual={str(distance.multilingual).lower()}; omit both settings, or "
-                "fit again with your own"
+                "fit again with your settings"
             )
         return fitted
 
@@ -164,14 +166,14 @@ class Similarity(JSONDetector):
         # A recipe with main, and a fit without a revision, mean the same.
         if self.revision and self.revision != (distance.revision or "main"):
             raise ShroomError(
-                f"{self.model}: fitted with revision={distance.revision or 'main'}; omit revision, "
-                "or fit again with your revision"
+                f"{self.model}: fitted with revision={distance.revision or 'main'}; omit the "
+                "setting revision, or fit again with your revision"
             )
         beside = self.calibration
         if beside is not None and Path(beside).resolve() != Path(self.model).resolve():
             raise ShroomError(
-                f"{self.model}: already contains a calibration; omit calibration, or set model to "
-                "the encoder"
+                f"{self.model} already contains a calibration; omit the setting calibration, or "
+                "set model to the encoder"
             )
 
     def _distances(

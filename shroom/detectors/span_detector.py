@@ -124,8 +124,8 @@ class SpanDetector(Detector):
             if not _is_span(span, last, len(point.hyp)):
                 raise ShroomError(
                     f"the detector {self.name}, datapoint {point.name}: expected spans (start, "
-                    f"end, p) or (start, end, p, label) in order, without overlap, within "
-                    f"{len(point.hyp)} characters and with p from 0 to 1, got {show(span)}"
+                    f"end, p) or (start, end, p, label) in order and without overlap, with an end "
+                    f"of at most {len(point.hyp)} and p from 0 to 1, got {show(span)}"
                 )
             start, end, prob, *own = span
             label = own[0] if own else self.label or ""
@@ -143,7 +143,7 @@ class SpanDetector(Detector):
             raise ShroomError(
                 f"the detector {self.name}: expected one of the labels {names} for each span, got "
                 f"{got}; return the label as the fourth value of a span, or set one label for all "
-                "spans (for the detector spans, --set label=NAME)"
+                "spans (with --set label=NAME if you use the kit's spans detector)"
             )
 
 

@@ -197,7 +197,7 @@ def _targets(point: Datapoint, bounds: Bounds) -> Floats:
     if point.spans is None:
         raise ShroomError(
             f"datapoint {point.name}: no marked spans; read the data with an edition whose "
-            "annotation is spans or labelled-spans"
+            "annotation is 'spans' or 'labelled-spans'"
         )
     marked = np.zeros(len(point.hyp))
     for start, end, share in point.spans:

@@ -159,7 +159,7 @@ class _Known:
             self.values = np.full((len(self.values), values.shape[1]), np.nan)
         if values.shape[1] != self.values.shape[1]:
             raise ShroomError(
-                "the stored results of the earlier run do not fit; run again without --resume"
+                "the stored results of the earlier run cannot be used here; omit --resume"
             )
         self.values[numbers] = values
         self.n += len(numbers)

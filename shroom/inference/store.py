@@ -103,7 +103,7 @@ class Store:
                     if surplus <= 0:
                         break
                     if database.execute(oldest, (surplus,)).rowcount <= 0:
-                        raise sqlite3.DatabaseError("its index does not fit its values")
+                        raise sqlite3.DatabaseError("its index does not match its values")
             # execute would free a single page
             database.executescript("PRAGMA incremental_vacuum")
 
@@ -177,7 +177,7 @@ class RunStore(Store):
             n = _count(self._database)
         except (sqlite3.Error, OSError) as error:
             if "locked" in str(error):
-                problem = f"{self.path}: another run is writing to it; {hint}"
+                problem = f"another run is writing to {self.path}; {hint}"
                 raise ShroomError(problem) from error
             self._give_up(error)
             return

@@ -183,4 +183,6 @@ def _place(ids: Sequence[int], part: Sequence[int], start: int) -> int:
     for place in range(start, len(ids) - len(part) + 1):
         if ids[place : place + len(part)] == part:
             return place
-    raise ShroomError("the tokenizer splits a text differently in a pair; use another model")
+    raise ShroomError(
+        "the tokenizer splits a text differently if it is part of a pair; use another model"
+    )

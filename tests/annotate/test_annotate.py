@@ -134,14 +134,15 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
         ["normal", "uncertainty"],
         ["normal"],
     ]
+    why = "because not all normal generations have this score"
     assert ranked.notes == [
-        "no generation has unigram_overlap_with_answer_score, so it is left out of the sum",
+        "no generation has unigram_overlap_with_answer_score, so this score is left out of the sum",
         "probe_score is the same for all generations, so it is left out of the sum",
-        "sim2answer_score is left out of the sum in 1 of 3 questions, which lack it",
-        "sim2gen_score is left out of the sum in 2 of 3 questions, which lack it",
+        f"sim2answer_score is left out of the sum for 1 of 3 questions, {why}",
+        f"sim2gen_score is left out of the sum for 2 of 3 questions, {why}",
         (
-            "1 of 3 questions could not be ranked, because no score is available for all normal "
-            "generations"
+            "1 of 3 questions could not be ranked, because each usable score is missing from at "
+            "least one normal generation"
         ),
         "1 of 3 questions could only be ranked without a refusal, because there is none",
     ]
@@ -358,10 +359,10 @@ WRONG = {
     "got 3",
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",
-    f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
+    f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed the setting up",
     f"{OUT}scorers: [counting]\nranked: r\n": "annotate.yaml: ranked requires a ranker",
     f"{OUT}data: x\n": 'the key "data" appears more than once',
-    f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "name the same file",
+    f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "must refer to different files",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
     "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "none.jsonl: no such file",
     "data: in.jsonl\noutput: annotate.yaml\nscorers: [counting]\n": "annotate.yaml",
@@ -555,7 +556,7 @@ def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, conf
     row = {"question": "another", "text": "x", "label": "Hallucination"}
     people = write_lines(tmp_path / "j.jsonl", [row])
     code, _, err = shroom("annotate", "run", config(scorers=["counting"]), "--against", people)
-    assert (code, "no judgement has the question and the text" in err) == (1, True)
+    assert (code, "no judgement matches a generation by question and text" in err) == (1, True)
     assert not list(tmp_path.glob("out.jsonl*"))
 
 

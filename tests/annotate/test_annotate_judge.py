@@ -176,7 +176,7 @@ def test_ones_own_templates(tmp_path, serve, judge):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"model": None}, "judge needs a model"),
+        ({"model": None}, "the scorer judge needs a model"),
         ({"template": "raeson"}, "did you mean 'reason'"),
         ({"endpoint": None, "template": "reason"}, "needs an endpoint"),
         ({"top_logprobs": 21}, "top_logprobs: expected"),

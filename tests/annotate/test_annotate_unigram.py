@@ -200,7 +200,7 @@ def test_another_dictionary(tmp_path):
         ({"dictionary": "nowhere.txt"}, r"dictionary: nowhere\.txt: no such file"),
         (
             {"dictionary": "x", "language": "en"},
-            "only Chinese uses a dictionary, but language is en",
+            "a dictionary is used only for Chinese, but language is en",
         ),
     ],
 )

@@ -266,7 +266,7 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     given = [*questions(20), Question(text, "A", "", (), "all-right")]
     make(given, plan, tmp_path / "probe", Run(note=said.append), lambda *_: None)
     assert said == [
-        "1 question with at least 64 tokens: the model reads only the last 64",
+        "1 question might have been truncated: the model reads only the last 64 tokens",
     ]
 
 
@@ -407,11 +407,11 @@ def with_categories(categories):
 
 def test_too_few_questions(refused, tmp_path):
     for categories, said in (
-        (["all-right"] * 20, "got 20 and 0"),
-        ([None] * 20, "got 0 and 0; left out: 20 without a category; to find"),
+        (["all-right"] * 20, "answers (got 20) and 5 with only wrong answers (got 0)"),
+        ([None] * 20, "answers (got 0); left out: 20 without a category; to find"),
         (
             ["all-right"] * 20 + ["all-wrong"] * 4,
-            "at least 5 questions with only right answers and 5 with only wrong answers",
+            "only right answers (got 20) and 5 with only wrong answers (got 4)",
         ),
     ):
         data = write_questions(tmp_path / "q.jsonl", with_categories(categories))
@@ -446,7 +446,7 @@ def test_mistakes_of_the_command_line(shroom, refused, tmp_path, made, telling):
     train = ("annotate", "probe", "train", data, "--model", telling, "-o")
     for more, code, said in (
         ((tmp_path / "p", "--layers", "2,x"), 2, "expected layer numbers"),
-        ((tmp_path / "p", "--layers", "9"), 1, "a number from 0 to 4, the last layer of"),
+        ((tmp_path / "p", "--layers", "9"), 1, "a number from -5 to 4, the last layer of"),
         ((data,), 1, "is not a folder; choose"),
         ((made,), 1, "contains the probe of an earlier run; add --resume"),
         ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),

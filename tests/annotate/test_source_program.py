@@ -132,7 +132,7 @@ def test_a_probe_of_another_model_or_layer_is_refused(models, tmp_path):
     asked = Question("Who?", "", None, (Generation("A", None),))
     with pytest.raises(ShroomError, match="its states have 32 values, but the probe has 7"):
         scores_of(Probe(str(narrow), model, 1), asked)
-    with pytest.raises(ShroomError, match="from 0 to 2, the last layer of"):
+    with pytest.raises(ShroomError, match="from -3 to 2, the last layer of"):
         scores_of(Probe(models["probe"], model, 9), asked)
 
 

@@ -209,7 +209,7 @@ def test_a_file_of_another_form_is_refused(form, native, converted, shroom, tmp_
     out = tmp_path / "out.json"
     code, _, told = shroom("datasets", "convert", "mushroom2025", path, "-o", out)
     assert code == 1
-    assert f"is in the form of {form}, not of mushroom2025" in told
+    assert f"is in the format of {form}, not of mushroom2025" in told
     assert not out.exists()
 
 

@@ -323,7 +323,7 @@ def test_alpha_of_semeval2024_is_that_of_shroom_agreement(described):
 def test_a_file_of_another_data_set_is_told(given, named_as, small, shroom):
     code, out, err = shroom("datasets", "describe", named_as, small[given])
     assert (code, out) == (1, "")
-    assert f"is in the form of {given}, not of {named_as}" in err
+    assert f"is in the format of {given}, not of {named_as}" in err
     assert f"'shroom datasets describe {given} {shown_path(small[given])}'" in err
 
 

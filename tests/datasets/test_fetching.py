@@ -220,7 +220,7 @@ def test_if_all_fail_what_each_said_is_told_and_nothing_is_stored(start, publish
     code, out, err = call("felm")
     assert (code, out) == (1, "")
     last = err.strip().split("\n")[-1]
-    assert last.startswith("shroom: felm: 1 of 1 files could not be downloaded (all.jsonl: ")
+    assert last.startswith("shroom: felm: 1 of 1 file could not be downloaded (all.jsonl: ")
     assert f"{first.url}/1 answered 404 Client Error: Not Found; {second.url}/2 SHA256" in last
     assert f"{dead_url}/3 cannot be reached: [Errno 111] Connection refused" in last
     assert "no server can be reached" not in last
@@ -230,9 +230,9 @@ def test_if_all_fail_what_each_said_is_told_and_nothing_is_stored(start, publish
     publish(f"{dead_url}/1", "http://no-such-host.invalid/2")
     last = call("felm")[2].strip().split("\n")[-1]
     for said in (
-        "felm: no server can be reached (check the network connection); 1 of 1 files",
+        "felm: no server can be reached (check the network connection); 1 of 1 file",
         "http://no-such-host.invalid/2 cannot be reached: Failed to resolve",
-        f"download them elsewhere and put them into {folder} by hand",
+        f"download it elsewhere and put it into {folder} by hand",
     ):
         assert said in last
 

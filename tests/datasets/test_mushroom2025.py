@@ -134,7 +134,7 @@ def test_what_all_rows_of_a_file_share_is_reported_once(tmp_path):
     assert [(p.key, p.index) for p in collection.problems] == [
         ("lang", 0), ("id", 0), ("extra", 0)
     ]  # fmt: skip
-    assert "29 more of 30 rows" in str(next(iter(collection.problems)))
+    assert "29 more rows (30 rows in total)" in str(next(iter(collection.problems)))
 
 
 def test_the_same_answer_again_is_kept_and_a_doubled_id_an_error_across_files(tmp_path):

@@ -189,7 +189,7 @@ def test_gold_of_another_data_set_is_told(shroom, tmp_path, named_as):
     for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
         code, out, err = shroom(*verb, "--edition", named_as)
         assert (code, out) == (1, "")
-        assert f"g.jsonl is in the form of felm, not of {named_as}" in err
+        assert f"g.jsonl is in the format of felm, not of {named_as}" in err
 
 
 def test_predictions_and_gold_the_wrong_way_round(shroom, tmp_path):

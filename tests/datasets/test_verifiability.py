@@ -165,7 +165,7 @@ def test_unknown_splits_and_systems_are_reported_once(tmp_path):
         ("split-unknown", "split", 0),
         ("system-unknown", "system_name", 0),
     ]
-    assert all("here and in 2 more of 3 rows" in each.found for each in found.problems)
+    assert all("here and in 2 more rows (3 rows in total)" in each.found for each in found.problems)
     assert "nq_no_long_answer" in next(iter(found.problems)).expected
 
 

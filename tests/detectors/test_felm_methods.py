@@ -130,7 +130,7 @@ def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge, notes)
     wrong, _ = judge(server.url).judge(responses, Run(note=notes.append))
     assert not wrong.any()
     (note,) = notes
-    assert note.startswith("1 of 2 answers counted as ALL_CORRECT")
+    assert note.startswith("1 of 2 answers counts as ALL_CORRECT")
     assert (note.endswith(end), "max_tokens" in note) == (True, bool(end))
 
 

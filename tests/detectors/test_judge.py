@@ -318,11 +318,11 @@ def test_ones_own_templates(tmp_path):
         ({"mode": "chats"}, "mode: expected one of chat, completion, got"),
         ({"reference": "ref"}, "reference: expected one of given, src, tgt, both"),
         ({"threshold": 1.5}, "threshold: expected a number from 0 to 1, got 1.5"),
-        ({"shots": 2}, "shots needs labelled data"),
+        ({"shots": 2}, "the setting shots needs labelled data"),
         ({"shots": 2, "examples": "x", "template": "official"}, "does not contain {examples}"),
         ({"samples": 101}, "samples: expected a whole number from 0 to 100, got 101"),
         ({"samples": 3, "temperature": 0}, "identical"),
-        ({"samples": 3, "endpoint": None}, "samples needs an endpoint"),
+        ({"samples": 3, "endpoint": None}, "the setting samples needs an endpoint"),
         ({"samples": 3, "scoring": "official"}, "does not sample"),
         (
             {"scoring": "official", "reference": "both"},
@@ -330,7 +330,7 @@ def test_ones_own_templates(tmp_path):
         ),
         ({"concurrency": 10**6}, "concurrency: expected a whole number from 1 to 256"),
         ({"max_cost": 1.0}, "max_cost needs price_in and price_out"),
-        ({"cache": ["x"]}, "cache: expected a folder, true or false"),
+        ({"cache": ["x"]}, "cache: expected a folder, or true or false"),
     ],
 )
 def test_a_wrong_setting_is_reported(wrong, message):

@@ -116,7 +116,7 @@ UNCLEAR = r"its class names .* do not show which class is entailment"
         (["LABEL_0"], {"contradiction": "LABEL_0"}, (1, None, 0)),
         (["contradiction"], {}, (1, None, 0)),
         (SUPPORT, {"entailment": "SUPPORT"}, 'entailment: expected a class of a mo.* "SUPPORT"'),
-        (SUPPORT, {"entailment": "3"}, "with no other meaning"),
+        (SUPPORT, {"entailment": "3"}, "for each meaning"),
         (SUPPORT, {"entailment": "SUPPORTS", "contradiction": "0"}, 'contradiction: .* got "0"'),
         (SUPPORT, {"entailment": "SUPPORTS"}, UNCLEAR),
         (SUPPORT, {"neutral": "NOT ENOUGH INFO"}, UNCLEAR),
@@ -293,7 +293,7 @@ def readers(architecture):
     ("ids", "message"),
     [
         ({}, "no tokens for the letters"),
-        ({"a": [1], "b": [2]}, "splits a text differently in a pair"),
+        ({"a": [1], "b": [2]}, "splits a text differently if it is part of a pair"),
     ],
 )
 def test_a_tokenizer_that_no_pair_can_be_made_with(ids, message):

@@ -162,7 +162,7 @@ def test_every_form_of_file(tmp_path, ending):
         ([{"samples": ["a", None]}], "item 0: samples: 1: expected a text, got null"),
         ([{"samples": NEAR, "id": 1.5}], "item 0: id: expected an integer, got 1.5"),
         ([{"samples": NEAR, "hyp": 3}], "item 0: hyp: expected a text, got 3"),
-        ([{"samples": NEAR, "id": 1}, {"samples": NEAR}], "1 of 2 rows have an id"),
+        ([{"samples": NEAR, "id": 1}, {"samples": NEAR}], "1 of 2 rows has an id"),
         ([{"samples": NEAR, "id": 1}] * 2, "item 1: id 1 was already used in item 0"),
         ([{"samples": NEAR}] * 2, "has 2 rows without ids, but the data has 1 datapoint"),
         ([{"samples": NEAR, "hyp": "another"}], 'item 0: hyp: expected .*, got "another"'),

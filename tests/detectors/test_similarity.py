@@ -267,7 +267,7 @@ def test_saved_and_read_again(revision, made, tmp_path):
         ({"reference": "src"}, "fitted with reference=tgt and multilingual=true"),
         ({"reference": "both"}, "fitted with reference=tgt and multilingual=true"),
         ({"revision": "v2"}, r"fitted\.json: fitted with revision=\w+; omit"),
-        ({"calibration": other}, r"fitted\.json: already contains a calibration; omit"),
+        ({"calibration": other}, r"fitted\.json already contains a calibration; omit"),
     ):
         with pytest.raises(ShroomError, match=message):
             Similarity(path, **dropped).p(POINTS)

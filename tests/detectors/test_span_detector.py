@@ -285,14 +285,14 @@ def test_a_detector_of_another_annotation_is_refused(data, tmp_path, shroom):
     binary = kit.__path__[0] + "/sample/val.model-aware.json"
     for verb in ("predict", "fit"):
         code, _, err = shroom(verb, "lexical", data, "-o", tmp_path / "m.json")
-        assert (code, "detector lexical predicts the annotation binary, but" in err) == (1, True)
+        assert (code, 'the lexical detector predicts "binary" annotations, but' in err) == (1, True)
         code, _, err = shroom(verb, "spans", binary, "-o", tmp_path / "m.json")
-        assert (code, "the annotation binary; use the detector cross-encoder" in err) == (1, True)
+        assert (code, '"binary" annotations; use the cross-encoder detector' in err) == (1, True)
     assert not (tmp_path / "m.json").exists()
-    with pytest.raises(ShroomError, match="semeval2024 has the annotation binary"):
+    with pytest.raises(ShroomError, match='semeval2024 has "binary" annotations'):
         kit.predict("spans", binary)
     aspects = ("predict", data, "--edition", "cap2025", "-o", tmp_path / "m.json")
-    assert "cap2025 has the annotation aspects" in shroom(*aspects)[2]
+    assert 'cap2025 has "aspects" annotations' in shroom(*aspects)[2]
 
 
 def test_unlabelled_or_malformed_data_are_not_fitted_on(tmp_path, refused):
@@ -322,11 +322,11 @@ def test_a_model_of_other_features_is_refused(tmp_path):
     ("spans", "sentence"),
     [
         ([[]], "for each of 2 datapoints, got 1 lists"),
-        ([[], [(0, 9, 0.5)]], "within 4 characters"),
-        ([[(2, 3, 0.5), (0, 1, 0.5)], []], "in order, without overlap"),
-        ([[(0, 1, float("nan"))], []], "with p from 0 to 1"),
+        ([[], [(0, 9, 0.5)]], "with an end of at most 4"),
+        ([[(2, 3, 0.5), (0, 1, 0.5)], []], "in order and without overlap"),
+        ([[(0, 1, float("nan"))], []], "and p from 0 to 1"),
         ([[(0, 1)], []], r"or \(start, end, p, label\)"),
-        ([[(0, 1, "0.5")], []], "with p from 0 to 1, got"),
+        ([[(0, 1, "0.5")], []], "and p from 0 to 1, got"),
         ([[{"start": 0}], []], r"or \(start, end, p, label\)"),
         (None, "for each of 2 datapoints, got 0 lists"),
     ],

@@ -104,7 +104,7 @@ def test_what_the_values_depend_on_is_told_apart(tmp_path, monkeypatch, notes):
     run_over(["a"], worker, run)
     assert len(worker.items) == 5
     assert run.precisions == {"float32", "float16"}
-    with pytest.raises(ShroomError, match="do not fit; run again without --resume"):
+    with pytest.raises(ShroomError, match="cannot be used here; omit --resume"):
         run_over(["a", "b"], lambda batch: np.ones((len(batch), 5)), run)
 
 

@@ -157,12 +157,12 @@ with kept(sys.argv[1], print, resume=False) as store:
 
 def test_a_second_run_is_refused_while_the_first_goes_on(tmp_path):
     path = tmp_path / "p.partial"
-    message = "another run is writing to it; wait until it ends, or specify another output"
+    message = f"another run is writing to {path}; wait until it ends, or specify another output"
     pipes = {"cwd": ROOT, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", RUN, path], **pipes) as first:
         assert first.stdout.readline() == b"begun\n"
         for resume in (True, False):
-            refused = pytest.raises(ShroomError, match=f"^{path}: {message}$")
+            refused = pytest.raises(ShroomError, match=f"^{message}$")
             with refused, kept(path, print, resume=resume):
                 pass
         first.kill()

@@ -107,8 +107,8 @@ class Reader:
         """Return a layer by its number from 0; negative numbers count from the last."""
         if not -self.last - 1 <= number <= self.last:
             raise ShroomError(
-                f"layer: expected a number from 0 to {self.last}, the last layer of {self.name}, "
-                f"got {number}"
+                f"layer: expected a number from {-self.last - 1} to {self.last}, the last layer of "
+                f"{self.name}, got {number}"
             )
         return number % (self.last + 1)
 
@@ -121,7 +121,7 @@ class Reader:
         if not ids:
             raise ShroomError(
                 f"{self.name}: the tokenizer returns no tokens for the question "
-                f"{show(question)}; leave the question out"
+                f"{show(question)}; remove the question"
             )
         return tuple(ids[-self.most :])
 

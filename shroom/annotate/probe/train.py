@@ -60,8 +60,8 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
     if min(right, len(clear) - right) < least:
         without = "; " + describe_left_out(left_out) if left_out else ""
         raise ShroomError(
-            f"a probe needs at least {least} questions with only right answers and {least} with "
-            f"only wrong answers, got {right} and {len(clear) - right}{without}; to find the "
+            f"a probe needs at least {least} questions with only right answers (got {right}) "
+            f"and {least} with only wrong answers (got {len(clear) - right}){without}; to find the "
             "categories of more questions, use 'shroom annotate run'"
         )
     return Labelled(list(clear), np.array(list(clear.values()), bool), dict(left_out))
@@ -109,8 +109,8 @@ def make(
     cut = sum(len(item) == reader.most for item in items)
     if cut:
         run.note(
-            f"{counted(cut, 'question')} with at least {reader.most} tokens: the model reads only "
-            f"the last {reader.most}"
+            f"{counted(cut, 'question')} might have been truncated: the model reads only the last "
+            f"{reader.most} tokens"
         )
     with kept(folder / STATES, run.note, resume=resume, refuse=True) as store:
         store.unfinished = True  # other trainings can use the states

@@ -54,8 +54,8 @@ class Judge(Asking, Scorer):
         "gpt_judgement_reason",
     )
     needs_model: ClassVar[str] = (
-        "judge needs a model: specify the name of a model at the endpoint, or a causal model on "
-        "the hub or in a folder"
+        "the scorer judge needs a model: specify the name of a model at the endpoint, or a "
+        "causal model on the hub or in a folder"
     )
 
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = 5
@@ -134,11 +134,13 @@ class Judge(Asking, Scorer):
         verdict = verdict_of(reply.text)
         if verdict:
             return _scores(verdict, share_at(step_of_verdict(reply), side_of))
-        again = "returns the same stored reply" if self.folder else "pays for another reply"
+        again = (
+            "the stored reply is used again" if self.folder else "another reply must be paid for"
+        )
         change = "a larger max_tokens" if reply.unfinished else "another template"
         return Failure(
             f'the reply says neither "right" nor "wrong": {show(reply.text, 120)}; use {change}, '
-            f"because --resume {again}"
+            f"because with --resume, {again}"
         )
 
 

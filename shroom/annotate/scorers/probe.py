@@ -51,7 +51,8 @@ class Probe(Scorer):
             self._identity = self._saved.identity
         elif self.layer is not None:
             raise ShroomError(
-                f"layer: expected only for a PyTorch file; {self.probe} contains its layer"
+                f"{self.probe} already specifies the layer; omit the setting layer, "
+                "which is only for PyTorch files"
             )
         else:
             self._saved, self._identity = SavedProbe.load(place), identity(place)

@@ -45,7 +45,7 @@ class Unigram(Scorer):
             return
         if self.language not in ("auto", CHINESE):
             raise ShroomError(
-                f"dictionary: only Chinese uses a dictionary, but language is {self.language}"
+                f"a dictionary is used only for Chinese, but language is {self.language}"
             )
         if not Path(self.dictionary).is_file():
             raise ShroomError(f"dictionary: {self.dictionary}: no such file")

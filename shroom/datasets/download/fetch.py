@@ -15,6 +15,7 @@ from shroom.core.archives import DAMAGES
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.paths import cache_folder
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, printable, show
 from shroom.datasets.download.sources import File, Stored, present_files, source, stored_at
 
@@ -187,11 +188,12 @@ class _Run:
         for name, refusals in self.refusals.items():
             names.setdefault("; ".join(refusals), []).append(name)
         listed = "; ".join(f"{_listed(files)}: {reasons}" for reasons, files in names.items())
-        count = f"{len(self.refusals)} of {missing} files could not be downloaded"
-        way_out = f"put them into {self.folder} by hand, or specify a mirror with --mirror"
+        count = f"{len(self.refusals)} of {counted(missing, 'file')} could not be downloaded"
+        them = "it" if len(self.refusals) == 1 else "them"
+        way_out = f"put {them} into {self.folder} by hand, or specify a mirror with --mirror"
         if not self.reached:
             count = f"no server can be reached (check the network connection); {count}"
-            way_out = f"download them elsewhere and {way_out}"
+            way_out = f"download {them} elsewhere and {way_out}"
         return f"{self.name}: {count} ({listed}); {way_out}"
 
 

@@ -105,7 +105,7 @@ class ModelFolder:
         except UNREADABLE as error:
             raise ShroomError(
                 f"{path} is not a list of training items ({error}); copy the whole folder that "
-                "shroom fit cross-encoder wrote"
+                "'shroom fit cross-encoder' wrote"
             ) from error
 
     @cached_property
@@ -116,7 +116,7 @@ class ModelFolder:
             if about["format"] != FORMAT:
                 raise ShroomError(
                     f"{path}: this version of the kit reads format {FORMAT}, but the model has "
-                    f"format {about['format']}; fit it again"
+                    f"format {about['format']}; fit the model again"
                 )
             for key in ("integers", "padding", "room", "weights"):
                 about[key]

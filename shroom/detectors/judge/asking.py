@@ -87,7 +87,7 @@ class Asking:
     retries: Annotated[int, Meta(ge=0, le=100)] = 5
     per_minute: Annotated[float, Meta(ge=1e-3, le=sys.float_info.max)] | None = None
     timeout: Annotated[float, Meta(ge=0.001, le=86_400)] = 60.0
-    cache: Annotated[str | bool, Meta(title="a folder, true or false")] | None = None
+    cache: Annotated[str | bool, Meta(title="a folder, or true or false")] | None = None
     price_in: Positive | None = None
     price_out: Positive | None = None
     max_cost: Positive | None = None

@@ -38,7 +38,7 @@ from shroom.inference.run_settings import RUN, Run
 
 #: The default of llama-cpp-python at the time; p does not depend on it, the answer may.
 _PENALTY = {"extra_body": {"repeat_penalty": 1.1}}
-#: Below this probability of yes and no together, the model may not follow the template.
+#: Below this probability of yes and no together, the model might not follow the template.
 _LOW = 0.01
 
 
@@ -231,7 +231,7 @@ class Judge(Asking, Detector):
             if low:
                 run.note(
                     f"in {low} of {counted(len(replies), 'answer')}, the first token is yes or no "
-                    "with a probability below 1%; the model may not follow the template"
+                    "with a probability below 1%; the model might not follow the template"
                 )
         elif any(answered) and not any(r.steps for r, one in zip(replies, answered) if one):
             run.note(
@@ -243,22 +243,23 @@ class Judge(Asking, Detector):
         """Raise if settings contradict each other."""
         if self.shots and self.examples is None:
             raise ShroomError(
-                "shots needs labelled data: set examples to a labelled file, such as val"
+                "the setting shots needs labelled data: set examples to a labelled file, such "
+                "as val"
             )
         if self.shots and not all(t.has("examples") for t in self._templates.values()):
             raise ShroomError(
                 f"the template {template} does not contain {{examples}}, which shots requires; add "
-                "it, or omit shots"
+                "it, or omit the setting shots"
             )
         if self.labels_itself and self.samples:
-            raise ShroomError("the official baseline does not sample; omit samples")
+            raise ShroomError("the official baseline does not sample; omit the setting samples")
         if self.labels_itself and self.reference is Rule.BOTH:
             raise ShroomError(
                 'the official baseline reads one context, but reference = "both" selects two '
-                "contexts; omit reference, or set it to src or tgt"
+                "contexts; omit the setting reference, or set it to src or tgt"
             )
         if self.endpoint is None and self.samples:
             raise ShroomError(
-                "samples needs an endpoint; omit it, because a model on this machine returns "
-                "probabilities"
+                "the setting samples needs an endpoint; omit it, because a model on this machine "
+                "returns probabilities"
             )

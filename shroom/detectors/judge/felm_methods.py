@@ -91,8 +91,9 @@ class SegmentJudge(Asking):
             p.append(share)
         if unread:
             advice = f"; increase max_tokens, which cut off {counted(sum(unread), 'answer')}"
+            verb = "counts" if len(unread) == 1 else "count"
             run.note(
-                f"{len(unread)} of {counted(len(responses) * self.n, 'answer')} counted as "
+                f"{len(unread)} of {counted(len(responses) * self.n, 'answer')} {verb} as "
                 "ALL_CORRECT, as in FELM's program, because the model named no segment"
                 + (advice if any(unread) else "")
             )
