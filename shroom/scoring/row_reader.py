@@ -91,12 +91,7 @@ class Reader:
     """The columns of a file that is being read row by row."""
 
     def __init__(
-        self,
-        role: Role,
-        file: str,
-        problems: Problems,
-        edition: Edition,
-        names: Names = NO_NAMES,
+        self, role: Role, file: str, problems: Problems, edition: Edition, names: Names = NO_NAMES
     ) -> None:
         self.role, self.file, self.problems, self.edition = role, file, problems, edition
         self.shown, self.words = names.shown, names.labels
