@@ -39,7 +39,7 @@ def _layers(text: str | None) -> tuple[int, ...]:
 
 @group()
 def command() -> None:
-    """Predict from a language model's hidden states which questions the model can answer.
+    """Use a language model's hidden states to predict which questions the model can answer.
 
     A linear probe is trained on questions whose answers are all correct or all incorrect, according
     to 'shroom annotate run'.
@@ -55,7 +55,7 @@ def command() -> None:
 @command.command("train", short_help="Train a probe, and report cross-validated scores.")
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @option(
-    "--model", "Causal language model: a folder, or a name on the Hugging Face hub.", required=True
+    "--model", "Causal language model: a folder, or a name on the Hugging Face Hub.", required=True
 )
 @option("--revision", "Commit, tag or branch of the model on the hub.")
 @option(

@@ -58,7 +58,7 @@ def command(
 ) -> int:
     """Build the competition bundle for Codabench, with the scoring program.
 
-    If a phase of the edition has gold labels, the competition contains this phase.
+    The competition contains each phase of the edition that has gold labels.
 
     Examples
     --------

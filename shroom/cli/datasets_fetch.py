@@ -38,7 +38,7 @@ from shroom.datasets.download.sources import File, Source, Stored, present_files
 @flag("--yes", "Accept the licences without asking.")
 @option(
     "--timeout",
-    "Seconds to wait for a server that does not respond.",
+    "Seconds to wait for a response from the server.",
     Number(0, 86400, min_open=True),
     TIMEOUT,
 )

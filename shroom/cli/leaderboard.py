@@ -22,7 +22,7 @@ from shroom.core.problems import printable
 @option("--split", "Split for the ranking; required if GOLD contains several splits.")
 @option(
     "--trials",
-    "Number of trials of each randomisation test; by default 10000, but more for many systems.",
+    "Number of trials of each randomisation test; by default 10000; for many systems, more.",
     TRIALS,
 )
 @interval_options(10_000)

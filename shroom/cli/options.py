@@ -168,7 +168,7 @@ MAX_COST = option(
 )
 METRICS_OPTION = option(
     "--metrics",
-    "Also report these metrics, such as brier,auroc, or 'all'. See 'shroom list metrics'.",
+    "Also report these metrics: names separated by commas, or 'all'. See 'shroom list metrics'.",
     parse=listed,
     shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
 )
@@ -180,7 +180,7 @@ _COLUMNS = option(
 )
 _LABELS = option(
     "--labels",
-    "Your words for Hallucination and Not Hallucination, in this order, such as refuted,supported.",
+    "Your words for Hallucination and Not Hallucination, in that order, such as refuted,supported.",
     parse=_labels,
     metavar="WORD,WORD",
 )

@@ -273,9 +273,9 @@ def predict_files(
             )
         if foreign := foreign_items(detector, points):
             note(
-                f"{file.base}: p may be unreliable for {foreign} of {counted(len(points), 'item')} "
-                f"in languages that the model does not read (it reads "
-                f"{', '.join(detector.languages)})"
+                f"{file.base}: p may be unreliable for {foreign} of "
+                f"{counted(len(points), 'item')}, because the model reads only "
+                f"{', '.join(detector.languages)}"
             )
         with_ids = any(point.id is not None for point in points)
         ids = {edition.item.id_key: [point.id for point in points]} if with_ids else {}

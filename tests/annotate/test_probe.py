@@ -570,7 +570,7 @@ def test_the_report_as_text_and_json(made, shroom, in_json):
 def test_figure_and_page(made, shroom, tmp_path):
     page, figure = tmp_path / "page.html", tmp_path / "figure.svg"
     code, _, err = shroom("annotate", "probe", "report", made, "--html", page, "-o", figure)
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, f"wrote {page}\n")
     outline = assert_good(page.read_text(encoding="utf-8"))
     assert len(outline.all("svg")) == 3
     assert "layer 2 was chosen because its AUROC is the highest" in outline.text

@@ -235,8 +235,8 @@ def test_options_of_shrooms_own_form_are_refused(refused, tmp_path, options):
 FORMS = {
     "felm": ("g.jsonl", responses(), "the format of felm ('shroom score'"),
     "mushroom": ("g.jsonl", answers(), "the format of mushroom2025 ('shroom score'"),
-    "felm's predictions": ("s.jsonl", judged(responses()), "predictions for felm (add its gold"),
-    "mushroom's": ("s.jsonl", marked(answers()), "predictions for mushroom2025 (add"),
+    "felm's predictions": ("s.jsonl", judged(responses()), "predictions for felm (to check"),
+    "mushroom's": ("s.jsonl", marked(answers()), "predictions for mushroom2025 (to"),
 }
 
 

@@ -318,7 +318,7 @@ def test_ones_own_templates(tmp_path):
         ({"mode": "chats"}, "mode: expected one of chat, completion, got"),
         ({"reference": "ref"}, "reference: expected one of given, src, tgt, both"),
         ({"threshold": 1.5}, "threshold: expected a number from 0 to 1, got 1.5"),
-        ({"shots": 2}, "the setting shots needs labelled data"),
+        ({"shots": 2}, "the setting 'shots' needs labelled data"),
         ({"shots": 2, "examples": "x", "template": "official"}, "does not contain {examples}"),
         ({"samples": 101}, "samples: expected a whole number from 0 to 100, got 101"),
         ({"samples": 3, "temperature": 0}, "identical"),

@@ -79,7 +79,7 @@ def test_items_in_other_languages_are_counted(name, data, tmp_path, shroom):
         code, out, err = shroom("predict", name, data, "--model", folder, "-o", "-")
         assert code == 0
         assert len(json.loads(out)) == 5
-        note = f"val.model-agnostic.json: p may be unreliable for {n} of 5 items in languages"
+        note = f"val.model-agnostic.json: p may be unreliable for {n} of 5 items, because"
         assert (note in err) == (n > 0)
         assert ("p may be unreliable" in err) == (n > 0)
 
@@ -88,7 +88,7 @@ def test_items_in_other_languages_are_counted(name, data, tmp_path, shroom):
 def test_the_shipped_models(given, data, shroom):
     code, _, err = shroom("predict", *given, data, "-o", "-")
     assert code == 0
-    note = "3 of 5 items in languages that the model does not read (it reads en)"
+    note = "3 of 5 items, because the model reads only en"
     assert (note in err) == (not given)
     assert "p may be unreliable" not in shroom("predict", *given, SAMPLE, "-o", "-")[2]
 

@@ -189,7 +189,7 @@ def test_files_that_cannot_be_read(tmp_path):
     ):
         with pytest.raises(ShroomError, match=message):
             SelfCheck(samples=tmp_path / name).p([point()])
-    with pytest.raises(ShroomError, match="specify --set samples=FILE with a JSON list"):
+    with pytest.raises(ShroomError, match="specify --set samples=FILE, a JSON list"):
         SelfCheck().p([point()])
     assert SelfCheck().p([]).shape == (0,)
 

@@ -79,7 +79,7 @@ def test_wrong_command_lines(refused, tmp_path):
     for options, code, sentence in (
         ((), 2, "the page needs an output file"),
         (("-o", "r.pdf"), 2, "r.pdf is not an HTML file"),
-        (("--figure", "scores"), 2, "ends in .svg, .pdf or .png"),
+        (("--figure", "scores"), 2, "needs a .svg, .pdf or .png file"),
         (("--format", "csv", "--figure", "scores"), 2, "--figure and --format cannot be combined"),
         (("--format", "csv", "--track", "other"), 1, "no submission has predictions for the track"),
         (("--format", "csv", "-o", tmp_path), 1, "is a folder"),

@@ -104,8 +104,8 @@ def test_an_item_that_is_too_long_is_refused(lines, monkeypatch):
     item = json.dumps({"hyp": "x" * 100})
     data = f"{{}}\n{item}\n{{}}" if lines else f"[{{}},\n{item},{{}}]"
     _, (line, _) = decoded(data.encode(), monkeypatch, 64, lines=lines)
-    kind = "line" if lines else "item"
-    assert line.endswith(f"got a longer {kind} at line 2, column 1 [too-large]")
+    kind = "longer line" if lines else "larger item"
+    assert line.endswith(f"got a {kind} at line 2, column 1 [too-large]")
 
 
 def test_every_part_of_a_message_is_shortened_before_it_is_encoded():

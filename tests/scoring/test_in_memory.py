@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 
 import datasets
@@ -143,7 +144,7 @@ def test_users_own_columns_and_labels_are_read_and_named_in_errors(form):
         'item 5: verdict: expected "refuted" or "supported", got "maybe" [label-value]',
     ]
     assert repr(checked.problems) == "Problems(errors: 2, warnings: 0; p-range 1, label-value 1)"
-    assert CODES["label-value"].fix in checked._repr_html_()
+    assert html.escape(CODES["label-value"].fix) in checked._repr_html_()
     rows = form([{"verdict": row["verdict"], "points": 0.5} for row in rows[:2]])
     problem = next(iter(shroom.check(rows, **NAMES).problems))
     assert problem.sentence == (

@@ -243,7 +243,7 @@ class Judge(Asking, Detector):
         """Raise if settings contradict each other."""
         if self.shots and self.examples is None:
             raise ShroomError(
-                "the setting shots needs labelled data: set examples to a labelled file, such "
+                "the setting 'shots' needs labelled data: set 'examples' to a labelled file, such "
                 "as val"
             )
         if self.shots and not all(t.has("examples") for t in self._templates.values()):

@@ -215,7 +215,7 @@ class Matrix(Result):
             yield f"left out of tuning: {left_out}, because scored items are not used for tuning"
         yield (
             "ms/item: measured when p was computed, including the time to load the model; "
-            "p of identical items is computed only once"
+            "p is computed only once for identical items"
         )
         for row, cell in cells:
             place = f"{row.detector} on {cell.dataset}"

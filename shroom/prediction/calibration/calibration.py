@@ -263,7 +263,7 @@ def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> T
     if seen and not in_sample:
         raise ShroomError(
             f"{track.gold.file} is the gold that the calibrator was fitted on ({fitted.gold}), so "
-            "scores on it are too optimistic; use the cross-validated figures of the fit, use "
+            "scores on it are too optimistic; use the cross-validated figures from the fit, use "
             "other gold labels, omit the gold, or add --in-sample"
         )
     label, p, gold_label, gold_p = track.columns

@@ -168,7 +168,7 @@ def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
 def page_problem(path: Path, folder: Path) -> str:
     """Return why a path is not a file in the edition's folder; files elsewhere are not public."""
     if not is_inside(path, folder):
-        return f"{path} is outside the folder of the edition; move it into this folder"
+        return f"{path} is outside the folder of the edition; move the file into that folder"
     return "" if path.is_file() else f"there is no file {path.name} in the folder of the edition"
 
 
