@@ -1,6 +1,6 @@
 """The benchmark measures the start-up time of the slowest `--help`, and of short runs on 60 items.
 
-Both sides are whole processes. The peer only imports a library.
+Both measurements include the start of the process. The peer only imports a library.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def test_all_warnings_are_shown_on_request(tmp_path, verb, shroom):
     line = [verb[0], path, *gold, SAMPLE / "val.model-aware.json", *verb[1:]]
     (few_code, _, few), (code, _, every) = shroom(*line), shroom(*line, "--all")
     assert (few_code, code) == (0, 0)
-    assert every.count("\" [id-string]\n") == 60
+    assert every.count('" [id-string]\n') == 60
     assert few.count("(the first of 60) [id-string]\n") == 1
     assert "note: use --all to show 59 more warnings\n" in few
     write_json(path, [{**rows[0], "label": "maybe"}, *rows[1:]])
