@@ -1,9 +1,9 @@
 """The benchmark measures the time to check and score a submission.
 
 The peer is a plain script (`peers/naive_score.py`). It reads JSON and calls
-`scipy.stats.spearmanr`, without checks, intervals or slices. Both measurements include the start of the process. The
-rows of `val.model-agnostic.json` are repeated under new ids, with made-up predictions. Accuracy and
-rho must be equal.
+`scipy.stats.spearmanr`, without checks, intervals or slices. Both measurements include the start
+of the process. The rows of `val.model-agnostic.json` are repeated under new ids, with made-up
+predictions. Accuracy and rho must be equal.
 """
 
 from __future__ import annotations
