@@ -86,7 +86,7 @@ class Similarity(JSONDetector):
                 "fitting needs datapoints for each label; add datapoints for the missing label"
             )
         if self.calibration is not None:
-            raise ShroomError("fitting determines the calibration; omit the setting calibration")
+            raise ShroomError("fitting determines the calibration; omit the setting 'calibration'")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
         self._state = Fitted(replace(self._distance, curves=curves))
@@ -167,12 +167,12 @@ class Similarity(JSONDetector):
         if self.revision and self.revision != (distance.revision or "main"):
             raise ShroomError(
                 f"{self.model}: fitted with revision={distance.revision or 'main'}; omit the "
-                "setting revision, or fit again with your revision"
+                "setting 'revision', or fit again with your revision"
             )
         beside = self.calibration
         if beside is not None and Path(beside).resolve() != Path(self.model).resolve():
             raise ShroomError(
-                f"{self.model} already contains a calibration; omit the setting calibration, or "
+                f"{self.model} already contains a calibration; omit the setting 'calibration', or "
                 "set model to the encoder"
             )
 

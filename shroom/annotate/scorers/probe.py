@@ -51,7 +51,7 @@ class Probe(Scorer):
             self._identity = self._saved.identity
         elif self.layer is not None:
             raise ShroomError(
-                f"{self.probe} already specifies the layer; omit the setting layer, "
+                f"{self.probe} already specifies the layer; omit the setting 'layer', "
                 "which is only for PyTorch files"
             )
         else:

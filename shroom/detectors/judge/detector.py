@@ -249,14 +249,14 @@ class Judge(Asking, Detector):
         if self.shots and not all(t.has("examples") for t in self._templates.values()):
             raise ShroomError(
                 f"the template {template} does not contain {{examples}}, which shots requires; add "
-                "it, or omit the setting shots"
+                "it, or omit the setting 'shots'"
             )
         if self.labels_itself and self.samples:
-            raise ShroomError("the official baseline does not sample; omit the setting samples")
+            raise ShroomError("the official baseline does not sample; omit the setting 'samples'")
         if self.labels_itself and self.reference is Rule.BOTH:
             raise ShroomError(
                 'the official baseline reads one context, but reference = "both" selects two '
-                "contexts; omit the setting reference, or set it to src or tgt"
+                "contexts; omit the setting 'reference', or set it to src or tgt"
             )
         if self.endpoint is None and self.samples:
             raise ShroomError(
