@@ -1,7 +1,7 @@
 """The benchmark compares a run that is killed and resumed three times with an undisturbed run.
 
-Both runs must return the same p to six decimals. After the first minute, the memory of a process
-may differ from its median by at most 10%.
+Both runs must return the same p to six decimals. After the first minute, the memory use of a
+process may differ from its median by at most 10%.
 """
 
 from __future__ import annotations

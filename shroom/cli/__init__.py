@@ -32,7 +32,7 @@ VERBS = {
         "score": "Score a submission against the gold.",
         "compare": "Test which differences between submissions are significant.",
         "leaderboard": "Rank all submissions in a folder, with confidence intervals.",
-        "report": "Describe submissions in a page, a figure or a table of items.",
+        "report": "Describe submissions on a page, in a figure or in a table of items.",
     },
     "Detectors": {
         "predict": "Run a detector and write its submission.",

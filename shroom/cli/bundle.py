@@ -43,8 +43,8 @@ from shroom.scoring.editions.validation import warnings_of
 )
 @flag(
     "--predictions/--no-predictions",
-    "Add predictions of the kit's own model to the starting kit, if the edition has the tasks of "
-    "SHROOM 2024.",
+    "Add predictions from the SHROOM kit's own model to the starting kit, if the edition has the "
+    "tasks of SHROOM 2024.",
     default=True,
 )
 @flag("--allow", "Build the bundle even if 'shroom gold check' finds errors.")

@@ -25,7 +25,7 @@ from shroom.scoring.input_files import JSON
 @click.argument("data", type=INPUT)
 @option(
     "-o --output",
-    "Write to this .json or .jsonl file, or to stdout (-). For a folder: to its corrupted.json.",
+    "Write to this .json or .jsonl file, to corrupted.json in an output folder, or to stdout (-).",
     OUTPUT,
     required=True,
 )

@@ -47,7 +47,7 @@ def command(
     """Fit DETECTOR on labelled DATA and write the model.
 
     The printed scores are cross-validated: each datapoint is predicted by a model that was fitted
-    without this datapoint.
+    without that datapoint.
 
     Examples
     --------

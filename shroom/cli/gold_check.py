@@ -17,7 +17,7 @@ from shroom.cli.result_options import Outcome, result_options
 @click.argument("gold", type=INPUT)
 @option(
     "--against",
-    "Search this other split for items of GOLD; may be repeated.",
+    "Another split: report its items that also occur in GOLD. May be repeated.",
     INPUT,
     multiple=True,
 )

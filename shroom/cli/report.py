@@ -37,7 +37,7 @@ from shroom.scoring.editions.edition import Edition
     "Write to this file, or to stdout (-), which is the default for csv and json.",
     OUTPUT,
 )
-@format_option("html", "csv", "json", about="Write a page, or one row per item of the gold.")
+@format_option("html", "csv", "json", about="Write a page, or one row per gold item.")
 @option("--figure", "Draw only this figure, and write it to a .svg, .pdf or .png file.", KINDS)
 @option("--width", "Width of the figure in cm.", Number(4, 100), 16.0)
 @option("--dpi", "Resolution of a PNG in dots per inch.", click.IntRange(20, 1200), 300)

@@ -67,13 +67,16 @@ def _either(yes: str, no: str) -> Any:
         return {yes: True, no: False}.get(cell.strip())
 
     rule = Rule(
-        parse=parse, otherwise=None, expected=f'"{yes}" or "{no}" (otherwise treated as missing)'
+        parse=parse,
+        otherwise=None,
+        expected=f'"{yes}" or "{no}" (any other value counts as missing)',
     )
     return Annotated[Optional[bool], rule]
 
 
 Integer = Annotated[
-    Optional[int], Rule(None, parse=_integer, expected="an integer (otherwise treated as missing)")
+    Optional[int],
+    Rule(None, parse=_integer, expected="an integer (any other value counts as missing)"),
 ]
 
 
@@ -98,7 +101,9 @@ class Response(
     # The annotators' mean, 1 for correct; it may be out of range, unlike ``correctness``.
     given_correctness: Annotated[
         Optional[float],
-        Rule(None, parse=_number, expected="a number in [0, 1] (otherwise treated as missing)"),
+        Rule(
+            None, parse=_number, expected="a number in [0, 1] (any other value counts as missing)"
+        ),
     ]
     hallucination: _either("Yes", "No")  # type: ignore[valid-type]
     verifiable: _either("y", "n")  # type: ignore[valid-type]
@@ -139,7 +144,9 @@ def _check(record: Response, report: Report) -> None:
     """Report empty texts and missing judgements; unverifiable responses need no judgement."""
     verifiable = report.item["Verifiable"].strip()
     if not verifiable:
-        report.add("word-odd", "Verifiable", '"y" or "n" (otherwise treated as missing)', "none")
+        report.add(
+            "word-odd", "Verifiable", '"y" or "n" (any other value counts as missing)', "none"
+        )
     blank = [key for key in (CORRECTNESS, "Hallucination") if not report.item[key].strip()]
     if len(blank) == 1 or (blank and verifiable == "y"):
         report.add("judgement-missing", " and ".join(blank), "a judgement", "none")

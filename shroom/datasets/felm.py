@@ -30,7 +30,9 @@ NAME = "felm"
 DOMAINS = ("wk", "science", "writing_rec", "reasoning", "math")
 _VERDICTS = {True: "factual", False: "wrong"}
 _LISTS = ("comment", "type", "ref", "ref_contents")
-_Texts = Annotated[tuple[str, ...], Rule(expected="a list of texts (otherwise treated as missing)")]
+_Texts = Annotated[
+    tuple[str, ...], Rule(expected="a list of texts (any other value counts as missing)")
+]
 
 
 class Response(Struct, frozen=True):
@@ -47,7 +49,8 @@ class Response(Struct, frozen=True):
     comment: _Texts = ()  # for each segment, the annotators' reason or correction; mostly empty
     # ``None`` or empty if there is no error; an empty tuple in the domains without kinds.
     type: Annotated[
-        tuple[Optional[str], ...], Rule(expected="a list of texts (otherwise treated as missing)")
+        tuple[Optional[str], ...],
+        Rule(expected="a list of texts (any other value counts as missing)"),
     ] = ()
     ref: _Texts = ()
     ref_contents: _Texts = ()

@@ -71,7 +71,9 @@ class Lexical(JSONDetector):
     def _read(self, content: Any, path: Path) -> Logistic:
         logistic = Logistic.from_dict(content, len(FEATURES))
         if tuple(content["features"]) != FEATURES:
-            raise ShroomError(f"{path}: the model was fitted with other features; fit it again")
+            raise ShroomError(
+                f"{path}: the model was fitted with different features; fit the model again"
+            )
         return logistic
 
 

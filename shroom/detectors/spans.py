@@ -134,7 +134,9 @@ class Spans(SpanDetector, JSONDetector):
 
     def _read(self, content: Any, path: Path) -> _Weights:
         if tuple(content["weights"]) != FEATURES:
-            raise ShroomError(f"{path}: the model was fitted with other features; fit it again")
+            raise ShroomError(
+                f"{path}: the model was fitted with different features; fit the model again"
+            )
         (intercept,) = numbers([content["intercept"]], 1)
         return _Weights(float(intercept), numbers(list(content["weights"].values()), len(FEATURES)))
 

@@ -119,7 +119,7 @@ class HallucinationRate(Result):
         if self.labelled_outputs:
             notes.append(
                 f"the outputs include {counted(self.labelled_outputs, 'labelled output')}, counted "
-                "twice; remove the overlap from one of the two inputs"
+                "twice; remove these outputs from one of the two inputs"
             )
         warning = [f"warning: {self.warning}"] if self.warning else []
         return [Table(notes=warning), rates, Table(notes=notes)]

@@ -60,7 +60,7 @@ def group_of(gold: Rows, key: str) -> Group | None:
 
 def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
     """Return a sentence for each requested key by which the items cannot be sliced."""
-    no_votes = f"in some items, p(Hallucination) is not a share of at most {MAX_VOTES} votes"
+    no_votes = f"in some items, p(Hallucination) is not a fraction of {MAX_VOTES} or fewer votes"
     sentences = {}
     for key in asked:
         if group_of(gold, key) is None:

@@ -311,7 +311,9 @@ def test_a_model_of_other_features_is_refused(tmp_path):
     content = json.loads(Spans.shipped.read_text())
     content["weights"].pop("digit")
     (tmp_path / "m.json").write_text(json.dumps(content))
-    with pytest.raises(ShroomError, match="the model was fitted with other features; fit it again"):
+    with pytest.raises(
+        ShroomError, match="the model was fitted with different features; fit the model again"
+    ):
         Spans(tmp_path / "m.json").p([pair("Who?", "Ann.")])
     (tmp_path / "m.json").write_text("[]")
     with pytest.raises(ShroomError, match="not a model of the detector spans"):

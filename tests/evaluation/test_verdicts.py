@@ -95,7 +95,7 @@ def test_of_golds(tmp_path):
     rows = gold(30, first_id=1)
     path = write_json(tmp_path / AWARE, rows)
     few = Intervals(50)
-    shown = "The smallest difference between systems that a test on this gold detects"
+    shown = "The smallest difference between systems that a test on this gold can detect"
     verdict = gold_quality(path, intervals=few).verdict
     assert verdict.startswith(f"The gold can be used: no errors, no warnings. {shown}")
     assert agreement(path, few).verdict.startswith("The annotators agree more than expected by ch")

@@ -60,7 +60,9 @@ CHECKS: dict[str, Check] = {
     "span-votes": Check(WARNING, "check that the spans were computed from these annotations"),
     "annotation-outside": Check(WARNING, "correct the annotation; it is not used in scoring"),
     "text-empty": Check(WARNING, "remove the item; nobody can judge it"),
-    "item-doubled": Check(WARNING, "remove one of the items; it counts twice in every score"),
+    "item-doubled": Check(
+        WARNING, "remove one of the two items; otherwise, both count in every score"
+    ),
     "shared": Check(WARNING, "remove the item from one of the splits"),
     "shared-near": Check(WARNING, "check the pair, and remove the item from one of the splits"),
     "shared-input": Check(WARNING, "put all items with the same input into one split"),

@@ -187,7 +187,7 @@ class GoldQuality(Result):
             if one.difference is not None:
                 found.setdefault(one.metric, []).append(one.difference)
         if not found:
-            return "The smallest difference that a test on this gold detects is unknown."
+            return "The smallest difference that a test on this gold can detect is unknown."
         if all(min(values) >= 1 for values in found.values()):
             return "This gold has too few items for a test to detect a difference between systems."
         least = [
@@ -197,7 +197,9 @@ class GoldQuality(Result):
         ]
         of = ", depending on the file" if any(" to " in it for it in least) else ""
         size = "at least " * self._has_units + in_words(least, len(least))
-        what = "The smallest difference between systems that a test on this gold detects in 4 of 5"
+        what = (
+            "The smallest difference between systems that a test on this gold can detect in 4 of 5"
+        )
         return f"{what} cases is {size}{of}."
 
     def tables(self) -> list[Table]:
