@@ -134,7 +134,7 @@ def unknown_ids(table: Rows, is_known: NDArray[np.bool_], files: str) -> EachRow
 def _check_roles(predictions: Rows, gold: Rows) -> Found:
     """Yield predictions with texts for gold without texts, which are probably swapped."""
     if predictions.texts is not None and gold.labelled and not any(map(any, gold.texts or ())):
-        is_gold = predictions.has_votes and not gold.has_votes
+        is_gold = predictions.has_votes and (gold.votes is None or not gold.votes.any())
         code, has = ("gold-first", "votes and texts") if is_gold else ("swapped", "texts")
         found = f"{has} here, but none in {gold.file}"
         yield predictions.problem(code, "the submission first and the gold last", found)

@@ -110,7 +110,7 @@ class Reader:
         self.original: Any = None
         self.ids, self.places, self.without_id = list[Any](), list[int](), list[int]()
         self.row_without_id = _NOTHING
-        self.has_any_id = self.has_texts = False
+        self.has_any_id = self.has_texts = self.has_votes = False
         #: Groups and texts of each row, as far as it has them.
         self.others, self.present = list[dict[str, Any]](), set[str]()
         #: The first row, its id and the number of occurrences of each unknown key.
@@ -262,6 +262,7 @@ class Reader:
         return others
 
     def _check_value(self, key: str, value: Any) -> None:
+        self.has_votes |= key == "labels" and isinstance(value, list) and bool(value)
         if is_missing(value) and (key in KEYS or value is not None):
             expected = "a list of labels" if key == "labels" else "a text"
             self.report(Fault("value-finite", expected, value), key)
@@ -295,6 +296,7 @@ class Reader:
             ids=ids,
             has_id=None if ids is None or has_id.all() else has_id,
             texts=[tuple(map(it.get, TEXTS)) for it in self.others] if self.has_texts else None,
+            has_votes=self.has_votes,
             groups={key: Group.of(it) for key, it in words.items() if any(it)},
             columns=self.columns if marks_texts else {},
             places=self.places if marks_texts else None,

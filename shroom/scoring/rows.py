@@ -99,6 +99,8 @@ class Rows:
     groups: dict[str, Group] = field(default_factory=dict)
     #: The number of ``labels`` of a row that are Hallucination, and of all of them.
     votes: NDArray[np.intp] | None = None
+    #: Whether any row of predictions has labels by annotators.
+    has_votes: bool = False
     #: All keys of the rows, if there are further ones to slice by.
     keys: tuple[str, ...] = ()
     #: The fields of rows with marked spans, by their keys; ``text`` and ``quotes``.
@@ -145,11 +147,6 @@ class Rows:
         if self.ids is None or self.has_id is not None or self.ids.dtype.kind != "i":
             return False
         return np.array_equal(np.sort(self.ids), int(self.ids.min()) + np.arange(self.n))
-
-    @property
-    def has_votes(self) -> bool:
-        """Whether any row has labels by annotators."""
-        return self.votes is not None and bool(self.votes.any())
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -69,7 +69,7 @@ def _fields(edition: Edition, role: Role) -> list[Fields]:
     expected = " or ".join(f'"{word}"' for word in edition.own_labels or LABELS)
     answer = Field("label", partial(_label, expected), -1), Field(P, _p, math.nan)
     votes = Field("labels", _valid_votes, (), is_needed=False)
-    return [Fields(answer), *([] if role is Role.DATA else [Fields((votes,))])]
+    return [Fields(answer), *([Fields((votes,))] if role is Role.GOLD else [])]
 
 
 def arrays(columns: dict[str, Any], _edition: Edition) -> dict[str, Any]:
