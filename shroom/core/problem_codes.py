@@ -15,6 +15,16 @@ class Code(NamedTuple):
     fix: str
 
 
+#: What to do instead of a fix, with options of verbs that the scoring program does not have.
+OPTIONS = {
+    code: f", or specify {what} with the option --{option} of 'shroom check' or 'shroom score' "
+    f"(in Python: {option}=)"
+    for code, what, option in (
+        ("file-name", "your edition", "edition"),
+        ("key-missing", "your own key", "columns"),
+        ("label-value", "the words of your own data", "labels"),
+    )
+}
 _CHARACTERS = (
     "count characters as Python does: an emoji is 1 character, but 2 UTF-16 units and 4 bytes"
 )
@@ -32,10 +42,7 @@ _ERRORS = {
     "gzip-broken": "compress the file again, or submit it uncompressed",
     "file-format": "save the file as JSON, JSON Lines or CSV",
     "no-file": "add the files, or use the folder or zip that contains them",
-    "file-name": (
-        "rename the file after its split and track, or specify your edition with the option "
-        "--edition of 'shroom check' or 'shroom score' (in Python: edition=)"
-    ),
+    "file-name": "rename the file after its split and track",
     "file-twice": "keep only one file per track; for several submissions, specify each (FOLDER/*)",
     "gold-first": "if this file is the gold, put it last; otherwise, remove the votes (labels)",
     "no-gold": "use gold that contains this split and track",
@@ -48,14 +55,8 @@ _ERRORS = {
         "use files in SHROOM's format, or use a command that reads the format of this file"
     ),
     "item-object": 'write one JSON object per item, as DataFrame.to_json(orient="records") does',
-    "key-missing": (
-        "add or rename the key in every item, or specify your own key with the option --columns of "
-        "'shroom check' or 'shroom score' (in Python: columns=)"
-    ),
-    "label-value": (
-        "use exactly these words, or specify the words of your own data with the option --labels "
-        "of 'shroom check' or 'shroom score' (in Python: labels=)"
-    ),
+    "key-missing": "add or rename the key in every item",
+    "label-value": "use exactly these words",
     "word-value": "use one of the expected words in exactly this spelling",
     "span-value": "write each span in the expected form, with offsets in characters of the text",
     "p-number": "write p as a number, without quotes and with a decimal point",
@@ -159,6 +160,6 @@ _WARNINGS = {
 }
 #: All codes, in the order of the documentation.
 CODES: dict[str, Code] = {
-    **{code: Code(ERROR, fix) for code, fix in _ERRORS.items()},
+    **{code: Code(ERROR, fix + OPTIONS.get(code, "")) for code, fix in _ERRORS.items()},
     **{code: Code(WARNING, fix) for code, fix in _WARNINGS.items()},
 }

@@ -5,15 +5,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import Any, Optional
 
 from shroom.core import archives
 from shroom.core.paths import Source
-from shroom.core.problem_codes import ERROR, WARNING
+from shroom.core.problem_codes import ERROR, OPTIONS, WARNING
 from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.scoring.editions.competition import Column
 from shroom.scoring.editions.edition import MEAN, Edition
@@ -32,9 +32,6 @@ MAX_DEPTH = 50
 _ENDINGS = (*JSON, *TABLES)
 #: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
 LARGEST = 1e9
-_OPTIONS = re.compile(
-    r",? \(?or [^;,()]* --\w+ of 'shroom check' or 'shroom score'(?: \(in Python: \w+=\))?\)?"
-)
 
 
 def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
@@ -106,8 +103,10 @@ def without_gold(problems: Problems, gold: Path) -> Problems:
 
 
 def without_options(text: str) -> str:
-    """Return messages without advice on options that the scoring program does not have."""
-    return _OPTIONS.sub("", text)
+    """Return text or HTML without advice on options that the scoring program does not have."""
+    for advice in OPTIONS.values():
+        text = text.replace(advice, "").replace(escape(advice), "")
+    return text
 
 
 def without_labels(problems: Problems, unlabelled: Problems) -> Problems:

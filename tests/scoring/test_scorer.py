@@ -76,6 +76,7 @@ def refused(run, code):
     said = (f"[{code}]" in done.stderr, "Traceback" in done.stderr, code in run.page)
     assert (done.returncode, *said) == (1, True, False, True)
     assert [path.name for path in (run.root / "output").iterdir()] == ["detailed_results.html"]
+    assert "in Python" not in done.stderr + run.page  # the program has no such options
     return done
 
 
