@@ -156,7 +156,8 @@ def report(
 
 def _verdict(tracks: Sequence[TrackReport], metric: Metric, how: Intervals) -> str:
     """Return which system is best on each track."""
-    return by_place([(track.name, _best(track, metric, how)) for track in tracks])
+    answers = [(track.name, _best(track, metric, how)) for track in tracks]
+    return by_place(answers, {system.name for track in tracks for system in track.systems})
 
 
 def _place(score: float | None, metric: Metric) -> float:

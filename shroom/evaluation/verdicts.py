@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,19 +15,18 @@ from shroom.scoring.display.text import figure, in_words, p_in_words, within
 ALPHA = 0.05
 #: The most significant pairs of a metric that are named one by one.
 _MOST = 3
-#: The beginning of a sentence that does not begin with the name of a system.
-_OPENING = re.compile("It cannot be|All [0-9]|Both diff|No rank |No system has|Nothing |For ")
 
 
-def by_place(by_track: Sequence[tuple[str, str]]) -> str:
+def by_place(by_track: Sequence[tuple[str, str]], systems: Iterable[str]) -> str:
     """Return a sentence for each track, which is named if there are several."""
-    return " ".join(
-        f"{_on(place, said) if place and len(by_track) > 1 else said}." for place, said in by_track
-    )
-
-
-def _on(place: str, said: str) -> str:
-    return f"On {place}, {said[0].lower() if _OPENING.match(said) else said[0]}{said[1:]}"
+    names, sentences = tuple(systems), []
+    for place, said in by_track:
+        if place and len(by_track) > 1:
+            first = said[0] if said.startswith(names) else said[0].lower()
+            sentences.append(f"On {place}, {first}{said[1:]}.")
+        else:
+            sentences.append(f"{said}.")
+    return " ".join(sentences)
 
 
 def _in_brackets(*parts: str) -> str:
@@ -57,12 +55,11 @@ def of_comparisons(found: Any) -> str:
         said = f"{_which(families[0])}: no difference in {metrics} is significant on any track"
         said += f" ({least})"
         sentences = [("", said)]
+    answer = by_place(sentences, {name for pair in found.comparisons for name in (pair.a, pair.b)})
     names = found.fitted
     was = "were" if len(names) > 1 else "was"
-    if not names:
-        return by_place(sentences)
-    unfair = f"The comparison is not fair: {in_words(names)} {was} fitted on items of the gold."
-    return f"{by_place(sentences)} {unfair}"
+    unfair = f" The comparison is not fair: {in_words(names)} {was} fitted on items of the gold."
+    return answer + unfair * bool(names)
 
 
 def _of_metrics(by_metric: dict[str, list[Any]], found: Any, baseline: str | None) -> str:
@@ -185,7 +182,10 @@ def of_leaderboard(board: Any) -> str:
         ranked.append((title, f"{ranks}{floor}"))
     count = len(board.invalid)
     invalid = f"{counted(count, 'submission')} {_are(count)} not ranked because of errors."
-    said = [by_place(ranked) or "No submission can be ranked.", *([invalid] if count else [])]
+    said = [
+        by_place(ranked, {row.system for row in board.rows}) or "No submission can be ranked.",
+        *([invalid] if count else []),
+    ]
     return " ".join(said)
 
 
@@ -255,7 +255,7 @@ def of_rescoring(found: Any) -> str:
     tracks = [(track.title, _of_changes(track, found.metric)) for track in found.tracks]
     if all(not track.changed for track in found.tracks):
         return "Nothing changes: all scores and ranks are the same with the old and the new gold."
-    return by_place(tracks)
+    return by_place(tracks, {row.system for track in found.tracks for row in track.systems})
 
 
 def _of_changes(track: Any, metric: str) -> str:
