@@ -117,7 +117,7 @@ _MAIN = {"metrics": (RECALL, PRECISION, F1, FLUENCY, UTILITY)}
 DATA_SET = DataSet(
     NAME,
     licence="MIT (human evaluation); none stated (Stanford-GenSearch pairs of AttributionBench)",
-    about="statements of generative search engines, judged for support by their citations",
+    about="statements of generative search engines, and whether their citations support them",
     source=(
         "Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines; "
         "Li et al. (2024), AttributionBench: How Hard is Automatic Attribution Evaluation?"

@@ -195,7 +195,7 @@ def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
     better = "and significantly better" if pair.significant else "but not significantly better"
     seen = [system.name for system in (first, second) if system.in_sample]
     was = "were" if len(seen) > 1 else "was"
-    unfair = f". The comparison is not fair: {in_words(seen)} {was} fitted on items of the gold"
+    unfair = f". The comparison is not fair: {in_words(seen)} {was} fitted on items in the gold"
     return (
         f"{first.name} is first by {name} ({value}), {better} than {second.name} ({gap})"
         f"{unfair * bool(seen)}{floor}"

@@ -103,7 +103,7 @@ def read_outputs(
             del scored[system]
             problem = f"{systems[system][0]}: expected {FILES[1]}, got only the worst scores, which"
             invalid.append(
-                Invalid(system, [f"{problem} a blind phase shows instead of the real scores"])
+                Invalid(system, [f"{problem} that a blind phase shows instead of the real scores"])
             )
     return scored, invalid
 

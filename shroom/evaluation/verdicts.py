@@ -58,7 +58,7 @@ def of_comparisons(found: Any) -> str:
     answer = by_place(sentences, {name for pair in found.comparisons for name in (pair.a, pair.b)})
     names = found.fitted
     was = "were" if len(names) > 1 else "was"
-    unfair = f" The comparison is not fair: {in_words(names)} {was} fitted on items of the gold."
+    unfair = f" The comparison is not fair: {in_words(names)} {was} fitted on items in the gold."
     return answer + unfair * bool(names)
 
 
@@ -144,7 +144,7 @@ def _higher(pair: Any, intervals: Intervals) -> tuple[str, str]:
     if difference < 0:
         higher, difference = pair.b, -difference
         ci = ci and (-ci[1], -ci[0])
-    shown = f"{higher} scores {figure(difference)} more" if difference else "equal scores"
+    shown = f"{higher} scores {figure(difference)} higher" if difference else "equal scores"
     return shown, within(ci, intervals)
 
 

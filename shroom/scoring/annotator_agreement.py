@@ -53,7 +53,7 @@ _LEGEND = (
         "human accuracy and rho: the mean over annotators, each compared with the others (a tie "
         "counts as 1/2)"
     ),
-    "against label: one annotator against the majority of all annotators, including their own vote",
+    "against label: one annotator against the majority of all annotators (that annotator included)",
     (
         "label as p: rho if the gold label is used as p, as a reference for systems whose p is "
         "always 0 or 1"

@@ -344,7 +344,7 @@ def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeyp
     quality = checked(tmp_path / "gold.json", votes(), against=[SAMPLE])
     assert [other.near for other in quality.files[0].shared] == [None, None]
     assert (
-        "near duplicates were not searched for, because datasketch is missing: run pip install"
+        "the search for near-duplicates was skipped, because datasketch is missing: run pip install"
         in quality.render("text")
     )
 

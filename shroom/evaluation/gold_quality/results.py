@@ -237,7 +237,7 @@ class GoldQuality(Result):
         if any(len(file.shared) > 1 for file in self.files):
             yield "shared, near, input: the largest count if there are several other splits"
         if is_compared and not self.near:
-            missing = "near duplicates were not searched for, because datasketch is missing"
+            missing = "the search for near-duplicates was skipped, because datasketch is missing"
             yield f"{missing}: {install_hint('data')}"
         if with_annotators:
             others = "of the other annotators"
