@@ -1,7 +1,7 @@
 """The benchmark measures the time to read all data sets, except SHROOM's training data.
 
 The kit checks every row and converts it to a datapoint. The peer parses the same files with `json`
-or `csv`, without checks. Each figure is the best of five times.
+or `csv`, without checks. Each figure is the best of five runs.
 """
 
 from __future__ import annotations
