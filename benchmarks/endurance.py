@@ -1,4 +1,4 @@
-"""The benchmark compares a run that is killed and resumed three times with an undisturbed run.
+"""The benchmark compares an undisturbed run with a run that is killed and resumed three times.
 
 Both runs must return the same p to six decimals. After the first minute, the memory use of a
 process may differ from its median by at most 10%.
