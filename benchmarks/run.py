@@ -84,7 +84,7 @@ digit of a ratio is reliable.
 Settings such as `rows=1000` are the arguments of the module's function `measure`. The benchmarks
 use the real data in `$SHROOM_DATA` or `../shared/data` if available; otherwise, they use the
 sample. They need Linux. The tables show only the most important rows; `benchmarks/results` contains
-all of them.
+all rows.
 """
 
 
