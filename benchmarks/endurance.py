@@ -1,4 +1,4 @@
-"""The benchmark compares an undisturbed run with a run that is killed and resumed three times.
+"""The benchmark compares an uninterrupted run with a run that is killed and resumed three times.
 
 Both runs must return the same p to six decimals. After the first minute, the memory use of a
 process may differ from its median by at most 10%.
@@ -49,7 +49,7 @@ def measure(
         check_runs(killed, kills, folder)
     lost = sum(each["seconds"] for each in killed)
     times = "once" if kills == 1 else f"{kills} times"
-    yield figure(f"{n:,} datapoints, killed {times}", lost, seconds, "undisturbed run")
+    yield figure(f"{n:,} datapoints, killed {times}", lost, seconds, "uninterrupted run")
     off = [each["off"] for each in (*whole, *killed) if each["off"] is not None]
     if off:
         check(max(off) <= ALLOWED, f"memory is not constant: {max(off):.1f}% off its median")
@@ -86,7 +86,7 @@ def moments(kills: int, seconds: float, seed: int = 0) -> list[float]:
 
 
 def check_runs(killed: list[dict[str, Any]], kills: int, folder: Path) -> None:
-    """Check that a run was killed as often as asked, and found what the undisturbed run found."""
+    """Check that a run was killed as often as asked, and found what the uninterrupted run found."""
     times = sum(each["killed"] for each in killed)
     check(times == kills, f"killed only {times} of {kills} times, because the run ended earlier")
     runs = [json.loads((folder / name).read_text()) for name in ("whole.json", "killed.json")]
