@@ -53,7 +53,7 @@ SCORERS = Registry(
             "asks a language model whether a generation is right",
             (),
             "",
-            "model; also endpoint, unless the model runs on this machine",
+            "model; endpoint, unless the model runs on this machine",
         ),
         "reward": Entry(
             "shroom.annotate.scorers.reward:Reward",

@@ -82,7 +82,7 @@ class Percentile:
         convert_fields(self)
         if self.down > self.up:
             raise ShroomError(
-                f"the setting down ({self.down:g}) must not exceed the setting up ({self.up:g})"
+                f"the setting 'down' ({self.down:g}) must not exceed the setting 'up' ({self.up:g})"
             )
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
@@ -241,7 +241,7 @@ def _notes_on(questions: Sequence[Question]) -> list[str]:
         )
     if unsure:
         share = f"{unsure} of {counted(n, 'question')}"
-        notes.append(f"{share} could only be ranked without a refusal, because there is none")
+        notes.append(f"{share} had no refusal, so the ranking contains none")
     return notes
 
 

@@ -52,7 +52,7 @@ REGISTRY = Registry(
             "asks a language model whether the context supports the hypothesis",
             (),
             "",
-            "--model; also --set endpoint=URL, unless the model runs on this machine",
+            "--model; --set endpoint=URL, unless the model runs on this machine",
         ),
         "selfcheck": Entry(
             "shroom.detectors.selfcheck:SelfCheck",

@@ -162,7 +162,7 @@ class Rescoring(Result):
 
     @property
     def verdict(self) -> str:
-        """Whether anything changes, and which ranks change by more than chance."""
+        """Whether anything changes, and which ranks change significantly."""
         return of_rescoring(self)
 
     def page_tables(self) -> list[Table]:

@@ -284,7 +284,7 @@ def _of_changes(track: Any, metric: str) -> str:
         real = [row for row in moved if row.is_clear]
         named = in_words([f"{row.system} from {row.rank.old} to {row.rank.new}" for row in real])
         clear = f": {named} (intervals not corrected for {len(rows)} systems)" if real else ""
-        ranks += f", {len(real) or 'none'} by more than chance{clear}"
+        ranks += f", {len(real) or 'none'} significantly{clear}"
     return f"{ranks}; {first}; {scores}"
 
 

@@ -219,7 +219,7 @@ COR = mean_of(
     about="like character_rho, but the probabilities of overlapping gold spans are added",
     formula=(
         "(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; 0 if only one side is constant; "
-        "if both sides are constant, 1 if both are 0 or neither is 0, otherwise 0"
+        "if both sides are constant, 0 if only one side is 0, otherwise 1"
     ),
     function=f"{_MODULE}:cor",
     **_OF_SPANS,

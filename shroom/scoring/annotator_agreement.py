@@ -157,7 +157,7 @@ class Agreement(Result):
         if alpha.value is None:
             why = whole.undefined["krippendorff_alpha"]
             return f"Agreement beyond chance is undefined: {why}{scores}"
-        which = "The agreement of the annotators is"
+        which = "The annotators' agreement is"
         if ci is not None:
             which = "The annotators agree more than expected by chance:"
             if ci[0] <= 0:

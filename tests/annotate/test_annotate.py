@@ -144,7 +144,7 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
             "1 of 3 questions could not be ranked, because each usable score is missing from at "
             "least one normal generation"
         ),
-        "1 of 3 questions could only be ranked without a refusal, because there is none",
+        "1 of 3 questions had no refusal, so the ranking contains none",
     ]
 
 
@@ -359,7 +359,7 @@ WRONG = {
     "got 3",
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",
-    f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed the setting up",
+    f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed the setting 'up'",
     f"{OUT}scorers: [counting]\nranked: r\n": "annotate.yaml: ranked requires a ranker",
     f"{OUT}data: x\n": 'the key "data" appears more than once',
     f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "must refer to different files",

@@ -100,7 +100,7 @@ def test_of_golds(tmp_path):
     assert verdict.startswith(f"The gold can be used: no errors, no warnings. {shown}")
     assert agreement(path, few).verdict.startswith("The annotators agree more than expected by ch")
     no_interval = agreement(path, Intervals(0)).verdict
-    assert no_interval.startswith("The agreement of the annotators is alpha .")
+    assert no_interval.startswith("The annotators' agreement is alpha .")
     for row_ in rows:
         row_["labels"] = row_["labels"][:1]
     undefined = agreement(write_json(path, rows), few).verdict

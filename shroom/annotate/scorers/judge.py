@@ -134,11 +134,10 @@ class Judge(Asking, Scorer):
         verdict = verdict_of(reply.text)
         if verdict:
             return _scores(verdict, share_at(step_of_verdict(reply), side_of))
-        again = "the stored reply is used again" if self.folder else "another reply costs more"
         change = "a larger max_tokens" if reply.unfinished else "another template"
         return Failure(
-            f'the reply says neither "right" nor "wrong": {show(reply.text, 120)}; use {change}, '
-            f"because with --resume, {again}"
+            f'the reply says neither "right" nor "wrong": {show(reply.text, 120)}; use {change} '
+            "before you add --resume"
         )
 
 
