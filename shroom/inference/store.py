@@ -208,9 +208,7 @@ class RunStore(Store):
                 f"{self.path} would be overwritten, but was not written by an interrupted run; "
                 "move it, or specify another output"
             )
-        database.executescript(
-            f"PRAGMA synchronous = OFF; PRAGMA application_id = {_ID}; {_TABLE}"
-        )
+        database.executescript(f"PRAGMA synchronous = OFF; PRAGMA application_id = {_ID}; {_TABLE}")
 
     def _give_up(self, error: Exception) -> None:
         if not self._given_up:  # it stays reserved until the run ends

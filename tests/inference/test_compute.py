@@ -39,7 +39,7 @@ class Worker:
         return [item for batch in self.batches for item in batch]
 
 
-def run_over(texts, work, run=RUN, scope="a model", **how):
+def run_over(texts, work, run=RUN, scope=lambda: "a model", **how):
     return compute(texts, work, lengths=list(map(len, texts)), scope=scope, run=run, **how)
 
 
@@ -261,7 +261,7 @@ def test_very_long_items_are_not_computed_side_by_side(length, most):
         return np.zeros(len(batch))
 
     items, run = [f"{n}" for n in range(8)], Run(batch_tokens=1)
-    compute(items, counted, lengths=[length] * 8, scope="", run=run, workers=4)
+    compute(items, counted, lengths=[length] * 8, scope=str, run=run, workers=4)
     assert max(most_here) == most
 
 
