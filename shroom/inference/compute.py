@@ -39,8 +39,6 @@ _NO_MEMORY = re.compile(
 #: Maximum number of attention scores of one head in all batches that are computed at a time, as for
 #: a single text of 4096 tokens, which needs 0.8 GiB with 12 heads.
 _MAX_SCORES = 4096**2
-#: Maximum number of threads: no machine has more cores.
-_MAX_THREADS = 1024
 #: The number of items that are looked up at a time in a store.
 _SLICE = 1000
 #: Number of batches after which freed memory is returned to the system.
@@ -184,7 +182,7 @@ def threads() -> int:
     # More than the container's share of time would wait for each other.
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if asked.isdecimal() and int(asked):
-        return min(int(asked), _MAX_THREADS)
+        return int(asked)
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     with suppress(OSError, ValueError, ZeroDivisionError):  # there is no limit

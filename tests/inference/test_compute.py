@@ -289,7 +289,6 @@ def test_nothing_is_computed_far_ahead():
         *(("", quota, 8) for quota in ("max 100000", "nonsense", "100 0")),
         *(("", "250000 100000", 3), ("", "50000 100000", 1)),
         *((asked, "max 100000", n) for asked, n in (("3,2", 3), ("0", 8), ("²", 8))),
-        ("9" * 30, "max 100000", 1024),
     ],
 )
 def test_threads_are_the_cores_that_are_there(asked, quota, expected, monkeypatch, tmp_path):
