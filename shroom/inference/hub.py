@@ -239,8 +239,9 @@ def _loading(name: str, what: str) -> Iterator[None]:
             "folder needs the files that save_pretrained writes for a model and its tokenizer"
             if is_folder
             else f"{name}: no such folder, and the hub does not provide it ({_first(error)}); "
-            f"check the name, or download the model on a machine with a network (hf download {name}"
-            " --local-dir FOLDER) and use --model FOLDER; the default detector needs no download"
+            "check the name, or download the model on a machine with internet access (hf download "
+            f"{name} --local-dir FOLDER) and use --model FOLDER; the default detector needs no "
+            "download"
         ) from error
 
 
