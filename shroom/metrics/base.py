@@ -115,6 +115,11 @@ class Metric:
     command: str = f"{SCORE} --metrics {{name}}"
     listed_as: str = ""
 
+    def __post_init__(self) -> None:
+        """Raise a TypeError if ``share`` is not a function."""
+        if self.share is not None and not callable(self.share):
+            raise TypeError(f"{self.name}: share must be a function of the statistics, or None")
+
     def scores(self, systems: Sequence[Array], weights: Floats) -> Floats:
         """Return the scores of several systems on the same items: shape [systems, b]."""
         if self.joint is not None:

@@ -10,6 +10,7 @@ import pytest
 from conftest import ROOT
 
 from shroom.core.problems import ShroomError
+from shroom.metrics.base import mean_of
 from shroom.scoring.metric_registry import METRICS, describe, metric, others
 
 NAMES = [*METRICS, *others()]
@@ -20,6 +21,11 @@ each_name = pytest.mark.parametrize("name", NAMES)
 def test_each_metric_has_one_section_on_the_page_of_metrics():
     page = (ROOT / "docs" / "metrics.md").read_text("utf-8")
     assert sorted(re.findall("^### (.*)", page, re.MULTILINE)) == sorted(NAMES)
+
+
+def test_a_share_that_is_no_function_is_refused():
+    with pytest.raises(TypeError, match="near: share must be a function of the statistics"):
+        mean_of("near", lambda p, gold_p: abs(p - gold_p) < 0.2, share=True)
 
 
 @each_name
