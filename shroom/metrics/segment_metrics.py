@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import Array, Metric
+from shroom.metrics.base import Array, Metric, refuse_other_shapes
 from shroom.metrics.classification import F1, PRECISION, RECALL, SPECIFICITY, counts, of_counts
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.discrimination import AUROC
@@ -39,6 +39,7 @@ def scored(
     metrics = [(metric, of_segments) for metric in SEGMENT_METRICS]
     metrics += [(metric, of_responses) for metric in RESPONSE_METRICS]
     if p is not None:
+        refuse_other_shapes(p, wrong)
         statistics = SEGMENT_AUROC.statistics(flagged, p, wrong, wrong)
         metrics.append(clustered(SEGMENT_AUROC, statistics, response, n))
     return metrics
