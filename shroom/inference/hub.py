@@ -8,14 +8,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from shroom.core.extras import install_hint
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, show
 from shroom.inference.store import PARTIAL
 
 #: The kinds of models: the class of transformers that loads one, and what it was trained as.
@@ -33,12 +33,23 @@ _FEWEST_WORDS = 8
 _WEIGHTS = re.compile(r"(pytorch_)?model.*\.(safetensors|bin)(\.index\.json)?")
 #: The endings of files that are never read of a model's folder.
 _UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
+#: The most layers (the largest public models have under 200), words or positions (10 million), and
+#: width, heads or classes (under 110,000).
+_BOUNDS = (
+    (re.compile(r"layers?$|hidden_groups$|inner_group_num$"), 1000),
+    (re.compile(r"(vocab_size|positions?|position_embeddings)$"), 20_000_000),
+    (re.compile(r"((hidden|intermediate|embedding)_size|dim|heads?|labels)$"), 200_000),
+    (re.compile(r"^(d_\w+|n_embd|n_inner)$"), 200_000),
+)
 
 
 def tokenizer(name: str, revision: str | None = None) -> Any:
     """Return the tokenizer of a model."""
     with _loading(name, "tokenizer"):
-        tokenizer = _transformers(torch=False).AutoTokenizer.from_pretrained(
+        library = _transformers(torch=False)
+        with suppress(OSError):  # a tokenizer may have no config.json
+            _check_config(library, name, revision)
+        tokenizer = library.AutoTokenizer.from_pretrained(
             _place(name), revision=revision, trust_remote_code=False
         )
         # If its files are missing, some versions make a tokenizer of added words only.
@@ -218,9 +229,25 @@ def _transformers(*, torch: bool = True) -> Any:
 
 
 def _config(library: Any, name: str, revision: str | None) -> Any:
+    _check_config(library, name, revision)
     return library.AutoConfig.from_pretrained(
         _place(name), revision=revision, trust_remote_code=False
     )
+
+
+def _check_config(library: Any, name: str, revision: str | None) -> None:
+    """Raise if sizes are larger than any model's: creating it could exhaust memory or never end."""
+    pending = [library.PretrainedConfig.get_config_dict(_place(name), revision=revision)[0]]
+    for part in pending:
+        for key, value in part.items():
+            if isinstance(value, dict):
+                pending.append(value)
+            most = next((bound for pattern, bound in _BOUNDS if pattern.search(key)), None)
+            if most is not None and isinstance(value, (int, float)) and value > most:
+                raise ShroomError(
+                    f"{name}: config.json: {show(key)}: expected at most {most}, got "
+                    f"{show(value)}; the file may be damaged: download the model again"
+                )
 
 
 @contextmanager
