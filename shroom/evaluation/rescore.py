@@ -17,7 +17,7 @@ from shroom.evaluation.verdicts import of_rescoring
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import percentile_interval
 from shroom.metrics.intervals import Interval, Intervals, resampled_interval
-from shroom.metrics.rank_intervals import by_rank, resampled_ranks
+from shroom.metrics.rank_intervals import by_rank, ranks
 from shroom.scoring.display.text import confidence, doubts, drawn, footnote, starred
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
@@ -312,5 +312,5 @@ def _moved(
     )
     if not (old and new):
         return {}
-    by_old, by_new = (resampled_ranks(*by_rank(usual, drawn)) for drawn in (old, new))
+    by_old, by_new = (ranks(*by_rank(usual, drawn)) for drawn in (old, new))
     return {_RANK: (by_new - by_old).T, **{name: new[name] - old[name] for name in new}}

@@ -104,7 +104,7 @@ class Classifier:
 
     def content(self) -> str | None:
         """Return a text that identifies the weights on any machine, or ``None`` if unknown."""
-        raise NotImplementedError
+        return hub.content(self._folder, self._revision)
 
 
 class TorchClassifier(Classifier):
@@ -161,9 +161,6 @@ class TorchClassifier(Classifier):
             return np.asarray(logits.float().cpu().numpy())
 
         return forward
-
-    def content(self) -> str | None:
-        return hub.content(self._folder, self._revision)
 
 
 class OnnxClassifier(Classifier):

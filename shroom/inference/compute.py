@@ -25,7 +25,7 @@ from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.inference.run_settings import Run
-from shroom.inference.store import RunStore, Store
+from shroom.inference.store import RunStore
 
 Item = TypeVar("Item")
 Work = Callable[[list[Item]], NDArray[Any]]
@@ -39,8 +39,6 @@ _NO_MEMORY = re.compile(
 #: Maximum number of attention scores of one head in all batches that are computed at a time, as for
 #: a single text of 4096 tokens, which needs 0.8 GiB with 12 heads.
 _MAX_SCORES = 4096**2
-#: Maximum number of threads: no machine has more cores.
-_MAX_THREADS = 1024
 #: The number of items that are looked up at a time in a store.
 _SLICE = 1000
 #: Number of batches after which freed memory is returned to the system.
@@ -54,7 +52,7 @@ def compute(
     work: Work[Item],
     *,
     lengths: Lengths,
-    scope: str | Callable[[], str | None],
+    scope: Callable[[], str | None],
     run: Run,
     precision: str = "float32",
     workers: int = 1,
@@ -69,10 +67,10 @@ def compute(
         Takes a batch of items, returns an array with one row for each: shape [batch] or [batch, k].
     lengths : sequence of int, length n
         Tokens of each item. Items of similar length share a batch, the longest come first.
-    scope : str or callable
-        Identifies everything that the values depend on besides the items, by content, so that it is
-        the same on any machine. A callable returns it, or ``None`` if it is unknown and nothing can
-        be stored. It is called only if there is a store, because reading weights takes time.
+    scope : callable
+        Returns a text that identifies everything that the values depend on besides the items, by
+        content, so that it is the same on any machine; ``None`` if it is unknown and nothing can be
+        stored. It is called only if there is a store, because reading weights takes time.
     run : Run
         The settings of the run.
     precision : str
@@ -96,7 +94,8 @@ def compute(
     >>> from shroom.inference.run_settings import RUN
     >>> def letters(batch):
     ...     return np.array([len(text) for text in batch])
-    >>> compute(["a", "bcd", "a"], letters, lengths=[1, 3, 1], scope="letters", run=RUN)[:, 0]
+    >>> texts = ["a", "bcd", "a"]
+    >>> compute(texts, letters, lengths=[1, 3, 1], scope=lambda: "letters", run=RUN)[:, 0]
     array([1., 3., 1.])
     """
     if not items:
@@ -109,7 +108,10 @@ def compute(
     del numbers
     length = np.empty(len(distinct), np.int64)
     length[row] = np.maximum(lengths, 1)
-    stores, content = _stores(run, scope)
+    stores, content = run.stores, scope() if run.stores else None
+    if stores and content is None:
+        run.note("the version of the model is unknown, so its results are not stored")
+        stores = ()
     place = f"{__version__} {precision} {content}"
     known = _Known(len(distinct))
     for store in stores:
@@ -180,7 +182,7 @@ def threads() -> int:
     # More than the container's share of time would wait for each other.
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if asked.isdecimal() and int(asked):
-        return min(int(asked), _MAX_THREADS)
+        return int(asked)
     affinity = getattr(os, "sched_getaffinity", None)
     cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     with suppress(OSError, ValueError, ZeroDivisionError):  # there is no limit
@@ -199,17 +201,6 @@ def give_back() -> None:
     # Batches have ever new sizes: after thousands, the retained memory is as large as the model.
     with suppress(OSError, TypeError, AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _stores(run: Run, scope: str | Callable[[], str | None]) -> tuple[Sequence[Store], str | None]:
-    """Return the stores of a run and the scope in them; no stores if the scope is unknown."""
-    if not run.stores:
-        return (), None
-    known = scope() if callable(scope) else scope
-    if known is None:
-        run.note("the version of the model is unknown, so its results are not stored")
-        return (), None
-    return run.stores, known
 
 
 class _Running(NamedTuple):

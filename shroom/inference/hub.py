@@ -7,8 +7,8 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -31,9 +31,6 @@ _ON_THE_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 _FEWEST_WORDS = 8
 #: The names of files of weights of transformers.
 _WEIGHTS = re.compile(r"(pytorch_)?model.*\.(safetensors|bin)(\.index\.json)?")
-#: The languages in the front matter of a card, and the number of characters that are read of it.
-_LANGUAGES = re.compile(r"^languages?:(.*(?:\n[ \t-].*)*)", re.MULTILINE)
-_LONGEST_CARD = 100_000
 #: The endings of files that are never read of a model's folder.
 _UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
 #: The most layers (the largest public models have under 200), words or positions (10 million), and
@@ -48,38 +45,36 @@ _BOUNDS = (
 
 def tokenizer(name: str, revision: str | None = None) -> Any:
     """Return the tokenizer of a model."""
-
-    def load() -> Any:
-        library, place = _transformers(torch=False), _place(name)
+    with _loading(name, "tokenizer"):
+        library = _transformers(torch=False)
         with suppress(OSError):  # a tokenizer may have no config.json
-            _check_config(library, place, revision, name)
+            _check_config(library, name, revision)
         tokenizer = library.AutoTokenizer.from_pretrained(
-            place, revision=revision, trust_remote_code=False
+            _place(name), revision=revision, trust_remote_code=False
         )
         # If its files are missing, some versions make a tokenizer of added words only.
         if len(tokenizer.get_vocab().keys() - tokenizer.get_added_vocab().keys()) < _FEWEST_WORDS:
             raise OSError("no vocabulary; tokenizer.json is missing")
         return tokenizer
 
-    return _loaded(load, name, "tokenizer")
-
 
 def config(name: str, revision: str | None = None) -> Any:
     """Return the configuration of a model, without its weights; see :func:`model`."""
-    return _loaded(lambda: _config(name, revision, torch=False), name, "config.json")
+    with _loading(name, "config.json"):
+        return _config(_transformers(torch=False), name, revision)
 
 
 def model(kind: str, name: str, revision: str | None = None, device: str | None = None) -> Any:
     """Return a model in evaluation mode, in float32, on a device; its own code is never run."""
     automatic, trained_as = KINDS[kind]
-
-    def load() -> Any:
-        library, about = _transformers(), _config(name, revision)
+    with _loading(name, "model"):
+        library = _transformers()
         import torch
 
+        about = _config(library, name, revision)
         without_decoder = kind == "encoder" and about.model_type in ("t5", "mt5", "umt5")
         loader = "AutoModelForTextEncoding" if without_decoder else automatic
-        return getattr(library, loader).from_pretrained(
+        loaded, loading = getattr(library, loader).from_pretrained(
             _place(name),
             revision=revision,
             trust_remote_code=False,
@@ -87,8 +82,6 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
             dtype=torch.float32,
             output_loading_info=True,
         )
-
-    loaded, loading = _loaded(load, name, "model")
     # An encoder's pooler is not used; all else that is missing would be random numbers.
     missing = sorted(
         key for key in loading["missing_keys"] if kind != "encoder" or "pooler" not in key
@@ -180,27 +173,23 @@ def scope(about: str, name: str, revision: str | None, *more: str) -> str | None
 
 def languages(names: Sequence[str], revisions: Sequence[str | None]) -> tuple[str, ...]:
     """Return the codes of the languages that all cards with languages have in common."""
-    cards = [_card(*model) for model in zip(names, revisions)]
-    declared = [_LANGUAGES.search(card) for card in cards]
-    codes = [re.findall(r"\b[a-z]{2,3}\b", match[1]) for match in declared if match]
-    common = set.intersection(*map(set, codes)) if codes else set()
-    return tuple(sorted(common))
+    declared = [_languages(*model) for model in zip(names, revisions)]
+    known = [codes for codes in declared if codes is not None]
+    return tuple(sorted(set.intersection(*known))) if known else ()
 
 
-def _card(name: str, revision: str | None) -> str:
-    """Return the front matter of a model's card; an empty text if it cannot be read."""
-    path = Path(_place(name))
+def _languages(name: str, revision: str | None) -> set[str] | None:
+    """Return the codes of languages in a model's card; ``None`` if it has none."""
+    library, folder = import_module("huggingface_hub"), Path(_place(name))
     try:
-        if path.is_dir():
-            path /= "README.md"
+        if folder.is_dir():
+            card = folder / "README.md"
         else:
-            library = import_module("huggingface_hub")
-            path = Path(library.hf_hub_download(name, "README.md", revision=revision))
-        with path.open(encoding="utf-8") as stream:
-            text = stream.read(_LONGEST_CARD)
+            card = library.hf_hub_download(name, "README.md", revision=revision)
+        declared = library.metadata_load(card)["language"]
     except Exception:  # noqa: BLE001 - without a card or a network there is no note
-        return ""
-    return text.split("\n---", 1)[0] if text.startswith("---") else ""
+        return None
+    return set(re.findall(r"\b[a-z]{2,3}\b", str(declared)))
 
 
 def onnx_file(name: str) -> Path | None:
@@ -239,15 +228,16 @@ def _transformers(*, torch: bool = True) -> Any:
     return transformers
 
 
-def _config(name: str, revision: str | None, *, torch: bool = True) -> Any:
-    library, place = _transformers(torch=torch), _place(name)
-    _check_config(library, place, revision, name)
-    return library.AutoConfig.from_pretrained(place, revision=revision, trust_remote_code=False)
+def _config(library: Any, name: str, revision: str | None) -> Any:
+    _check_config(library, name, revision)
+    return library.AutoConfig.from_pretrained(
+        _place(name), revision=revision, trust_remote_code=False
+    )
 
 
-def _check_config(library: Any, place: str, revision: str | None, name: str) -> None:
+def _check_config(library: Any, name: str, revision: str | None) -> None:
     """Raise if sizes are larger than any model's: creating it could exhaust memory or never end."""
-    pending = [library.PretrainedConfig.get_config_dict(place, revision=revision)[0]]
+    pending = [library.PretrainedConfig.get_config_dict(_place(name), revision=revision)[0]]
     for part in pending:
         for key, value in part.items():
             if isinstance(value, dict):
@@ -260,12 +250,14 @@ def _check_config(library: Any, place: str, revision: str | None, name: str) -> 
                 )
 
 
-def _loaded(load: Callable[[], Any], name: str, what: str) -> Any:
+@contextmanager
+def _loading(name: str, what: str) -> Iterator[None]:
+    """Report an error of the libraries as one sentence."""
     is_folder = Path(_place(name)).is_dir()
     if not name or not (is_folder or _ON_THE_HUB.fullmatch(name)):
         raise ShroomError(f"{name or repr(name)}: no such folder, and not a valid name on the hub")
     try:
-        return load()
+        yield
     except ShroomError:
         raise
     except Exception as error:  # a broken file can make the libraries raise anything
@@ -274,8 +266,9 @@ def _loaded(load: Callable[[], Any], name: str, what: str) -> Any:
             "folder needs the files that save_pretrained writes for a model and its tokenizer"
             if is_folder
             else f"{name}: no such folder, and the hub does not provide it ({_first(error)}); "
-            f"check the name, or download the model on a machine with a network (hf download {name}"
-            " --local-dir FOLDER) and use --model FOLDER; the default detector needs no download"
+            "check the name, or download the model on a machine with internet access (hf download "
+            f"{name} --local-dir FOLDER) and use --model FOLDER; the default detector needs no "
+            "download"
         ) from error
 
 

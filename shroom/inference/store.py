@@ -35,7 +35,6 @@ CREATE TABLE IF NOT EXISTS entries
     (key BLOB PRIMARY KEY, found BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_use ON entries (used);
 """
-_ALONE = f"PRAGMA synchronous = OFF; PRAGMA application_id = {_ID};"
 #: Removed entries free their room. What a loss of power destroys is computed again.
 _SHARED = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;"
 
@@ -171,30 +170,20 @@ class RunStore(Store):
         super().__init__(path, math.inf, note, patience=0)
         self.unfinished = False
 
-    def reserve(self, *, resume: bool, refuse: bool, hint: str) -> None:
-        """Lock the file against other processes until :meth:`release`; see :func:`kept`."""
+    def reserved(self, hint: str) -> int:
+        """Lock the file against other processes; return the number of its values."""
         try:
-            n = _count(self._database)
+            return _count(self._database)
         except (sqlite3.Error, OSError) as error:
             if "locked" in str(error):
                 problem = f"another run is writing to {self.path}; {hint}"
                 raise ShroomError(problem) from error
             self._give_up(error)
-            return
-        if not resume and n and refuse:
-            self.close()
-            problem = f"{self.path} contains {counted(n, 'result')} of an earlier run"
-            raise ShroomError(
-                f"{problem}; add --resume to continue that run, or specify another output"
-            )
-        if not resume:
-            self.shrink()
+            return 0
 
     def release(self) -> None:
         """Remove the file, or keep it if the run is unfinished and the file has values."""
-        if self._open is None:
-            return
-        if not (self.unfinished and _count(self._open)):
+        if self._open and not (self.unfinished and _count(self._open)):
             try:
                 self.path.unlink(missing_ok=True)  # before another process may open it
             except PermissionError:  # Windows removes no open file, whoever has it
@@ -219,7 +208,7 @@ class RunStore(Store):
                 f"{self.path} would be overwritten, but was not written by an interrupted run; "
                 "move it, or specify another output"
             )
-        database.executescript(f"{_ALONE}{_TABLE}")
+        database.executescript(f"PRAGMA synchronous = OFF; PRAGMA application_id = {_ID}; {_TABLE}")
 
     def _give_up(self, error: Exception) -> None:
         if not self._given_up:  # it stays reserved until the run ends
@@ -244,7 +233,15 @@ def kept(
     # values are used with ``resume``. Otherwise they are removed, or with ``refuse``, for values
     # that cost money, an error is raised.
     store = RunStore(path, note)
-    store.reserve(resume=resume, refuse=refuse, hint=hint)
+    n = store.reserved(hint)
+    if n and refuse and not resume:
+        store.close()
+        raise ShroomError(
+            f"{store.path} contains {counted(n, 'result')} of an earlier run; add --resume to "
+            "continue that run, or specify another output"
+        )
+    if n and not resume:
+        store.shrink()
     try:
         yield store
     except BaseException:

@@ -138,12 +138,8 @@ class PairReader:
 
     def lengths(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.int32]:
         """Return the number of tokens of each pair before anything is cut: shape [n]."""
-        lengths = np.full(len(pairs), self.special, np.int32)
-        for start in range(0, len(pairs), _SLICE):
-            part = pairs[start : start + _SLICE]
-            number = self.count(text for pair in part for text in pair)
-            lengths[start : start + len(part)] += [number[a] + number[b] for a, b in part]
-        return lengths
+        number = self.count(text for pair in pairs for text in pair)
+        return np.array([number[a] + number[b] + self.special for a, b in pairs], np.int32)
 
     def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[np.int64]]:
         """Return the model's input for pairs: arrays of shape [pairs, tokens] by name."""

@@ -8,12 +8,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.extras import require
-from shroom.learners.curves import FLAT, fit_logistic, log_odds, sigmoid, smoothed
+from shroom.learners.curves import FLAT, Floats, fit_logistic, log_odds, sigmoid, smoothed
 
-Floats = NDArray[np.float64]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Rising = tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], ...]
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import TASKS
-from shroom.learners.curves import fit_logistic, sigmoid
+from shroom.learners.curves import Floats, fit_logistic, sigmoid
 
-Values = NDArray[np.float64]
 Words = NDArray[np.str_]
 
 #: Maximum standard deviation of a column that counts as constant.
@@ -24,17 +23,17 @@ class Logistic:
     """A logistic model with weights for each task."""
 
     #: Mean and scale of each column, to standardise it.
-    mean: Values
-    scale: Values
+    mean: Floats
+    scale: Floats
     #: For each task, the intercept and a weight for each column.
-    weights: dict[str, Values]
+    weights: dict[str, Floats]
 
     @classmethod
     def fit(
         cls,
-        values: Values,
+        values: Floats,
         tasks: Sequence[str] | Words,
-        p: Values,
+        p: Floats,
         c: float,
         *,
         slopes: bool = True,
@@ -52,7 +51,7 @@ class Logistic:
         weights[:, : own.shape[1]] += others.reshape(len(TASKS), -1)
         return cls(mean, scale, dict(zip(TASKS, weights)))
 
-    def p(self, values: Values, tasks: Sequence[str] | Words) -> Values:
+    def p(self, values: Floats, tasks: Sequence[str] | Words) -> Floats:
         """Return p(Hallucination) of each row: shape [n]."""
         weights = np.array([self.weights[task] for task in tasks]).reshape(len(values), -1)
         logits = weights[:, 0] + ((values - self.mean) / self.scale * weights[:, 1:]).sum(axis=1)
@@ -73,7 +72,7 @@ class Logistic:
         return cls(mean, scale, weights)
 
 
-def numbers(values: Sequence[float], n: int) -> Values:
+def numbers(values: Sequence[float], n: int) -> Floats:
     """Return the values of a file as n finite numbers; raise ``ValueError`` for others."""
     array = np.array(values, np.float64)
     if array.shape != (n,) or not np.isfinite(array).all():

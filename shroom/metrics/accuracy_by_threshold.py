@@ -88,9 +88,9 @@ def accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThreshold:
     >>> found.best, round(found.best_threshold, 3), found.at(0.5)
     ((0.1, 0.2), 0.15, 0.5)
     """
-    hits, rejections, truth = _correct(p, gold_label)
+    thresholds, hits, rejections, truth = _correct(p, gold_label)
     with np.errstate(invalid="ignore"):
-        return AccuracyByThreshold(_steps(p), (hits + rejections) / np.float64(len(truth)))
+        return AccuracyByThreshold(thresholds, (hits + rejections) / np.float64(len(truth)))
 
 
 def balanced_accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThreshold:
@@ -107,11 +107,11 @@ def balanced_accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThr
     >>> found.thresholds.tolist(), found.accuracies.tolist(), found.best
     ([0.0, 0.1, 0.2, 0.4], [0.5, 0.75, 0.25, 0.5], (0.1, 0.2))
     """
-    hits, rejections, truth = _correct(p, gold_label)
+    thresholds, hits, rejections, truth = _correct(p, gold_label)
     positives = np.float64(np.count_nonzero(truth))
     with np.errstate(invalid="ignore"):
         shares = hits / positives, rejections / (len(truth) - positives)
-    return AccuracyByThreshold(_steps(p), (shares[0] + shares[1]) / 2)
+    return AccuracyByThreshold(thresholds, (shares[0] + shares[1]) / 2)
 
 
 def thresholds_by_task(
@@ -161,17 +161,14 @@ def _better(p: Array, truth: NDArray[np.bool_], before: float) -> float:
     return best if gain > STANDARD_ERRORS * changed**0.5 else before
 
 
-def _steps(p: Array) -> Floats:
-    """Return the thresholds at which a label changes; rounding may put p outside [0, 1]."""
-    return np.unique(np.append(np.clip(np.asarray(p, np.float64), 0.0, 1.0), 0.0))
-
-
 def _correct(
     p: Array, gold_label: Array
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
-    """Return how many hallucinations and other items each threshold labels correctly."""
-    truth, thresholds = is_hallucination(gold_label), _steps(p)
-    p = np.clip(np.asarray(p, np.float64), 0.0, 1.0)
+) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the thresholds, and how many items of each label they label correctly, and labels."""
+    truth = is_hallucination(gold_label)
+    p = np.clip(np.asarray(p, np.float64), 0.0, 1.0)  # rounding may put p outside
+    thresholds = np.unique(np.append(p, 0.0))  # at which a label changes
     hits, misses = np.sort(p[truth]), np.sort(p[~truth])
     flagged_rightly = len(hits) - np.searchsorted(hits, thresholds, side="right")
-    return flagged_rightly, np.searchsorted(misses, thresholds, side="right"), truth
+    rejections = np.searchsorted(misses, thresholds, side="right")
+    return thresholds, flagged_rightly, rejections, truth

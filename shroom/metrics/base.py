@@ -268,9 +268,10 @@ def mean_of(
     def column(*given: Array) -> Floats:
         return np.asarray(values(*given), np.float64)[:, None]
 
-    exchange = Exchange(_as_floats, lambda sums, n: np.asarray(sums[..., 0] / n))
-    parts = {"influence": _mean_influence, "exchange": exchange, "undefined": NO_ITEMS}
-    return metric_of(name, column, _mean, bounds, columns, **{**parts, **about})
+    about = {"influence": _mean_influence, "undefined": NO_ITEMS, **about}
+    return of_sums(
+        name, column, lambda sums, n: sums[..., 0] / n, bounds=bounds, columns=columns, **about
+    )
 
 
 def refuse_other_shapes(x: Array, y: Array) -> None:
@@ -281,12 +282,6 @@ def refuse_other_shapes(x: Array, y: Array) -> None:
 
 def _as_floats(statistics: Array) -> Floats:
     return np.asarray(statistics, np.float64)
-
-
-def _mean(values: Array, weights: Floats) -> Floats:
-    total = weights.sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray((weights @ values[:, 0]) / total)
 
 
 def _mean_influence(values: Array) -> Floats:

@@ -11,11 +11,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shroom.metrics.base import Array, Metric
+from shroom.metrics.base import Array, Floats, Metric
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
 #: The most weights in one chunk, unless a single resample is larger.

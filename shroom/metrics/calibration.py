@@ -47,7 +47,7 @@ def brier_score(p: Array, y: Array, weights: Array | None = None) -> float:
     >>> brier_score(np.array([0.5, 1.0]), np.array([1, 1]))
     0.125
     """
-    return _averaged(_squares(p, y), weights)
+    return BRIER.weighted(_squares(p, y)[:, None], weights)
 
 
 def log_loss(p: Array, y: Array, weights: Array | None = None) -> float:
@@ -80,7 +80,7 @@ def log_loss(p: Array, y: Array, weights: Array | None = None) -> float:
     >>> round(log_loss(np.array([0.5, 1.0]), np.array([1, 1])), 6)
     0.346574
     """
-    return _averaged(_surprises(p, y), weights)
+    return LOG_LOSS.weighted(_surprises(p, y)[:, None], weights)
 
 
 @dataclass(frozen=True)
@@ -171,12 +171,6 @@ def _surprises(p: Array, y: Array) -> Floats:
     clipped = np.clip(np.asarray(p, np.float64), EPSILON, 1 - EPSILON)
     truth = np.asarray(y, np.float64)
     return np.asarray(-truth * np.log(clipped) - (1 - truth) * np.log1p(-clipped))
-
-
-def _averaged(values: Floats, weights: Array | None) -> float:
-    rows = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
-    with np.errstate(invalid="ignore"):
-        return float(np.sum(rows * values) / np.sum(rows))
 
 
 #: The Brier score of p against the gold labels.

@@ -90,14 +90,15 @@ def counts(
     return np.stack([np.bincount(column, minlength=n) for column in columns], axis=1)
 
 
-@np.errstate(invalid="ignore")
-def _recall(of: Array) -> Floats:
-    return np.asarray(of[..., _SUPPORTED] / of[..., _WORTHY])
+def _share(part: int, whole: int) -> Of:
+    @np.errstate(invalid="ignore")
+    def value(of: Array) -> Floats:
+        return np.asarray(of[..., part] / of[..., whole])
+
+    return value
 
 
-@np.errstate(invalid="ignore")
-def _precision(of: Array) -> Floats:
-    return np.asarray(of[..., _PRECISE] / of[..., _JUDGED])
+_recall, _precision = _share(_SUPPORTED, _WORTHY), _share(_PRECISE, _JUDGED)
 
 
 @np.errstate(invalid="ignore")

@@ -21,8 +21,8 @@ from shroom.metrics.base import (
     refuse_other_shapes,
 )
 
-#: Numerator and denominator as sums of TP, FP, FN and TN.
-Ratio = tuple[tuple[int, int, int, int], tuple[int, int, int, int]]
+#: The factors of the counts (TP, FP, FN and TN) in a numerator and in a denominator.
+Ratio = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> float:
@@ -169,8 +169,8 @@ def of_counts(
         return np.asarray(rows @ np.concatenate((above, below), axis=1))
 
     is_share = below.shape[1] == 1 and below.max() == 1  # in F1 a true positive counts twice
-    about |= {"share": share} if is_share else {"classes": classes}
-    about = {"columns": LABELS, "influence": influence, **about}
+    own: dict[str, Any] = {"share": share} if is_share else {"classes": classes}
+    about = {"columns": LABELS, "influence": influence, **own, **about}
     return of_sums(name, rows, value, **about)
 
 

@@ -14,8 +14,9 @@ from typing import Any, Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shroom.metrics.base import Array, Floats, Metric
+from shroom.metrics.base import COLUMNS, Array, Floats, Metric
 from shroom.metrics.bootstrap import chunks
+from shroom.metrics.classification import of_counts
 
 
 def places(units: Sequence[Hashable]) -> NDArray[np.intp]:
@@ -131,7 +132,9 @@ def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> 
     >>> share(sums([[1, 1], [0, 1], [1, 1], [0, 0]], units=[0, 0, 1, 1]))
     0.6666666666666666
     """
-    return Metric(name, _parts, _score, bounds, _influence, inputs=("part", "whole"), **about)
+    about = {"share": None, "inputs": ("part", "whole"), **about}
+    columns = COLUMNS[:2]
+    return of_counts(name, ((1, 0), (0, 1)), rows=_parts, bounds=bounds, columns=columns, **about)
 
 
 def sums(values: ArrayLike, units: ArrayLike, least: int = 0) -> Floats:
@@ -146,15 +149,3 @@ def sums(values: ArrayLike, units: ArrayLike, least: int = 0) -> Floats:
 
 def _parts(part: Array, whole: Array) -> Array:
     return np.column_stack((part, whole))
-
-
-def _score(statistics: Array, weights: Floats) -> Floats:
-    part, total = (weights @ statistics).T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(total > 0, part / total, np.nan))
-
-
-def _influence(statistics: Array) -> Floats:
-    part, total = np.asarray(statistics, np.float64).T
-    denominator = total.sum()
-    return np.asarray((part - part.sum() / denominator * total) / denominator)

@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.metrics.agreement import MISSING, Votes
-from shroom.metrics.base import Floats
+from shroom.metrics.base import Array, Floats, Metric
+from shroom.metrics.classification import MACRO_F1
 from shroom.metrics.correlation import RHO, levels, rho
 
 #: Assumed share of items on which the labels of two systems differ.
@@ -39,39 +41,35 @@ def spread_of_accuracy(n: int, differ: float = DIFFER) -> float:
     return float(np.sqrt(differ / n)) if n else float("nan")
 
 
-def spread_of_macro_f1(yes: int, no: int, differ: float = DIFFER, wrong: float = WRONG) -> float:
+def spread_of_macro_f1(yes: int, no: int) -> float:
     """Return the standard error of the difference in macro-F1; ``nan`` if a class has no item."""
-    # Both systems label the share ``wrong`` of each class wrong; they differ on ``differ``.
+    # Both systems label the share WRONG of each class wrong; they differ on the share DIFFER.
     if not yes or not no:
         return float("nan")
-    variance = 0.0
-    right = {"yes": yes * (1 - wrong), "no": no * (1 - wrong)}
-    labelled = {"yes": right["yes"] + no * wrong, "no": right["no"] + yes * wrong}
-    sizes = {"yes": yes + labelled["yes"], "no": no + labelled["no"]}  # gold and labelled
-    f1 = {name: 2 * right[name] / size for name, size in sizes.items()}
-    for gold, count in (("yes", yes), ("no", no)):
-        other = "no" if gold == "yes" else "yes"
-        # A correct item counts in the F1 of its class, a wrong one also in the other class. The
-        # terms of the gold class are the same in both systems.
-        change = (2 - f1[gold]) / sizes[gold] + f1[other] / sizes[other]
-        variance += count * differ * (change / 2) ** 2
-    return float(np.sqrt(variance))
+    counts = np.array([yes * (1 - WRONG), no * WRONG, yes * WRONG, no * (1 - WRONG)])
+    tp, fp, fn, tn = _influence(MACRO_F1, np.diag(counts)) / counts
+    variance = yes * (tp - fn) ** 2 + no * (tn - fp) ** 2  # a change makes a right label wrong
+    return float(np.sqrt(DIFFER * variance))
 
 
 def spread_of_rho(votes: Votes, p: Floats) -> float:
     """Return the standard error of the difference in rho between two annotators' votes as p."""
     squares = []
-    columns = votes.shape[1] if votes.ndim == 2 else 0
-    for a in range(min(columns, _COLUMNS)):
-        for b in range(a + 1, min(columns, _COLUMNS)):
-            rows = (votes[:, a] != MISSING) & (votes[:, b] != MISSING) & ~np.isnan(p)
-            sides = [votes[rows, column] for column in (a, b)]
-            if not rows.any() or any(len(np.unique(side)) < 2 for side in (*sides, p[rows])):
-                continue
-            gold = levels(p[rows])
-            of_a, of_b = (RHO.influence(np.column_stack((levels(side), gold))) for side in sides)  # type: ignore[misc]
-            squares.append(float(np.sum((of_a - of_b) ** 2)) * rows.sum() / len(votes))
+    columns = votes.T[:_COLUMNS] if votes.ndim == 2 else ()
+    for a, b in combinations(columns, 2):
+        rows = (a != MISSING) & (b != MISSING) & ~np.isnan(p)
+        sides = a[rows], b[rows]
+        if not rows.any() or any(len(np.unique(side)) < 2 for side in (*sides, p[rows])):
+            continue
+        gold = levels(p[rows])
+        of_a, of_b = (_influence(RHO, np.column_stack((levels(side), gold))) for side in sides)
+        squares.append(float(np.sum((of_a - of_b) ** 2)) * rows.sum() / len(votes))
     return float(np.sqrt(np.mean(squares))) if squares else float("nan")
+
+
+def _influence(metric: Metric, statistics: Array) -> Floats:
+    assert metric.influence is not None  # noqa: S101 - for mypy
+    return metric.influence(statistics)
 
 
 @dataclass(frozen=True)

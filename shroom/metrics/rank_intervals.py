@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 
 from shroom.metrics.base import Metric
 
-#: The most comparisons in one chunk.
-_CHUNK = 1 << 22
-
 
 def ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the rank of each system, from 1: one plus the number of better systems.
@@ -35,10 +32,12 @@ def ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.
     [3, 1, 2, 3]
     """
     first, second = (np.where(np.isnan(side), -np.inf, side) for side in (scores, ties))
-    better = first[..., None, :] > first[..., :, None]
-    equal = first[..., None, :] == first[..., :, None]
-    better |= equal & (second[..., None, :] > second[..., :, None])
-    return np.asarray(1 + better.sum(axis=-1))
+    places = np.ones(first.shape, np.int64)
+    for system in range(first.shape[-1]):  # one by one, because all pairs may need much memory
+        own, own_tie = first[..., [system]], second[..., [system]]
+        better = (first > own) | ((first == own) & (second > own_tie))
+        places[..., system] += better.sum(axis=-1)
+    return places
 
 
 def by_rank(
@@ -58,14 +57,6 @@ def by_rank(
         for metric in (metrics[0], metrics[min(1, len(metrics) - 1)])
     )
     return first, second
-
-
-def resampled_ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the rank of each system on each resample, computed in chunks: [b, systems]."""
-    count, systems = scores.shape
-    rows = max(1, _CHUNK // systems**2)
-    parts = [ranks(scores[i : i + rows], ties[i : i + rows]) for i in range(0, count, rows)]
-    return np.concatenate(parts)
 
 
 def rank_intervals(
@@ -92,7 +83,7 @@ def rank_intervals(
     [[1, 2], [1, 2]]
     """
     count = len(scores)
-    ordered = np.sort(resampled_ranks(scores, ties), axis=0)
+    ordered = np.sort(ranks(scores, ties), axis=0)
     outside = int(np.floor(count * (1 - confidence) / 2))
     return np.column_stack((ordered[outside], ordered[count - 1 - outside]))
 

@@ -45,35 +45,23 @@ def scored(
     return metrics
 
 
-#: The metrics of pooled segments.
-SEGMENT_METRICS = (
-    of_counts(
-        "segment_f1", F1, about="the harmonic mean of precision and recall of wrong segments"
-    ),
-    of_counts("segment_precision", PRECISION, about="the share of flagged segments that are wrong"),
-    of_counts("segment_recall", RECALL, about="the share of wrong segments that are flagged"),
-    of_counts(
-        "segment_specificity",
-        SPECIFICITY,
-        about="the share of factual segments that are not flagged",
-    ),
-    of_counts(
-        "segment_balanced_accuracy",
-        *(RECALL, SPECIFICITY),
-        about="the mean of segment recall and segment specificity",
-    ),
-)
-
-#: The metrics of responses: a response is wrong if any segment is wrong, and flagged likewise.
-RESPONSE_METRICS = (
-    of_counts(
-        "response_f1", F1, about="the harmonic mean of precision and recall of wrong responses"
-    ),
-    of_counts(
-        "response_balanced_accuracy",
-        *(RECALL, SPECIFICITY),
-        about="the mean recall of wrong and of factual responses",
-    ),
+_BALANCED = RECALL, SPECIFICITY
+_SEGMENTS = {
+    "f1": ((F1,), "the harmonic mean of precision and recall of wrong segments"),
+    "precision": ((PRECISION,), "the share of flagged segments that are wrong"),
+    "recall": ((RECALL,), "the share of wrong segments that are flagged"),
+    "specificity": ((SPECIFICITY,), "the share of factual segments that are not flagged"),
+    "balanced_accuracy": (_BALANCED, "the mean of segment recall and segment specificity"),
+}
+_RESPONSES = {
+    "f1": ((F1,), "the harmonic mean of precision and recall of wrong responses"),
+    "balanced_accuracy": (_BALANCED, "the mean recall of wrong and of factual responses"),
+}
+#: The metrics of pooled segments; and of responses: a response is wrong if any segment is wrong,
+#: and flagged likewise.
+SEGMENT_METRICS, RESPONSE_METRICS = (
+    [of_counts(f"{unit}_{name}", *ratios, about=about) for name, (ratios, about) in table.items()]
+    for unit, table in (("segment", _SEGMENTS), ("response", _RESPONSES))
 )
 
 #: The area under the receiver operating characteristic of p over all segments.

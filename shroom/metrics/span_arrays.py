@@ -118,12 +118,6 @@ class Cells:
         """Return the probability of each cell: that of its last span, or with ``add`` the sum."""
         values = np.zeros(len(self.text))
         first, last = self.spans(side)
-        if np.all(first[1:] >= last[:-1]):  # sorted and disjoint, the usual case
-            widths = last - first
-            starts = np.cumsum(widths) - widths
-            covered = np.arange(widths.sum()) + np.repeat(first - starts, widths)
-            values[covered] = np.repeat(side.prob, widths)
-            return values
         # One by one, because numpy does not specify which of several equal indices wins.
         for start, end, prob in zip(first.tolist(), last.tolist(), side.prob.tolist()):
             values[start:end] = values[start:end] + prob if add else prob

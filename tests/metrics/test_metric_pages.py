@@ -44,18 +44,6 @@ def test_the_words_are_complete(name):
     assert len(found.inputs) <= len(inspect.signature(function).parameters)
 
 
-NEAREST = {"AUROC": "auroc", "average-precision": "average_precision", "kappa": "fleiss_kappa"}
-
-
-@pytest.mark.parametrize(("name", "meant"), [*NEAREST.items(), ("", ""), ("\x1b[31mred", "")])
-def test_an_unknown_name_gets_the_nearest_and_the_list(refused, name, meant):
-    err = refused("list", "metrics", name, code=2)
-    assert "\x1b" not in err
-    assert "the metrics are accuracy, rho," in err
-    assert ("did you mean" in err) == bool(meant)
-    assert not meant or f"no metric '{name}'; did you mean '{meant}'?" in err
-
-
 def test_a_figure_of_annotators_is_no_metric_of_systems(shroom):
     with pytest.raises(ShroomError, match="measures annotators, not systems"):
         metric("fleiss_kappa")

@@ -20,6 +20,8 @@ from shroom.scoring.metric_registry import METRICS, metric
 
 EVERY = [*map(metric, METRICS), MACRO_F1, COHEN_KAPPA]
 TINY = 1e-12
+#: What is computed from sums of whole numbers, so that no order of summation changes a digit.
+EXACT = {"accuracy", "rho", "balanced_accuracy", "auroc"}
 
 
 def by_rows():
@@ -60,6 +62,10 @@ def test_rows_may_be_permuted_repeated_drawn_and_left_out(metric, rows):
     times = generator.integers(0, 4, n)
     repeated = metric(np.repeat(rows, times, axis=0))
     assert metric.weighted(rows, times) == pytest.approx(repeated, abs=TINY)
+    weights = np.concatenate(list(resamples(n, 25, seed=3)))
+    one_by_one = [metric.weighted(rows, row) for row in weights]
+    within = 0 if metric.name in EXACT else 1e-15
+    np.testing.assert_allclose(metric.score(rows, weights), one_by_one, rtol=0, atol=within)
     chosen = np.random.default_rng(5).integers(0, n, (1, n))[0]
     assert bootstrap(metric, rows, count=1, seed=5) == pytest.approx(metric(rows[chosen]), abs=TINY)
     other = rows[::-1]  # another system

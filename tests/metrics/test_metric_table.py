@@ -17,7 +17,7 @@ from scipy import stats
 from sklearn import metrics as sklearn
 from sklearn.calibration import calibration_curve
 
-from shroom.metrics.bootstrap import bootstrap, jackknife, resamples
+from shroom.metrics.bootstrap import bootstrap, jackknife
 from shroom.metrics.classification import COHEN_KAPPA, MACRO_F1
 from shroom.metrics.paired_tests import randomisation
 from shroom.scoring.metric_registry import METRICS, metric
@@ -84,8 +84,6 @@ def one_replaced(place):
     return replaced
 
 
-#: What is computed from sums of whole numbers, so that no order of summation changes a digit.
-EXACT = {"accuracy", "rho", "balanced_accuracy", "auroc"}
 P_AS_NUMBER = {"brier", "log_loss", "ece", "mce"}
 #: What is done, and the metrics that it does change.
 INVARIANCES = {
@@ -123,19 +121,6 @@ def test_invariance(metric, name):
     columns = drawn()
     before, after = scored(metric, columns), scored(metric, change(*columns))
     assert (after != pytest.approx(before, abs=TINY)) == (metric.name in exceptions)
-
-
-# --- resampling and slicing ------------------------------------------------------------------
-
-
-@over_metrics
-@pytest.mark.parametrize("steps", [None, 4])
-def test_many_resamples_are_each_as_one(metric, steps):
-    statistics = metric.statistics(*drawn(40, steps=steps))
-    weights = np.concatenate(list(resamples(40, 25, seed=3)))
-    one_by_one = [metric.weighted(statistics, row) for row in weights]
-    within = 0 if metric.name in EXACT else 1e-15
-    np.testing.assert_allclose(metric.score(statistics, weights), one_by_one, rtol=0, atol=within)
 
 
 # --- values ----------------------------------------------------------------------------------

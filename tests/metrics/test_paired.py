@@ -79,8 +79,7 @@ def test_a_rank_counts_the_better_and_the_other_score_breaks_ties(pairs):
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
 @pytest.mark.parametrize("count", [1, 7, 200])
-def test_rank_intervals_hold_what_they_promise(count, confidence, monkeypatch):
-    monkeypatch.setattr("shroom.metrics.rank_intervals._CHUNK", 30)  # in many parts
+def test_rank_intervals_hold_what_they_promise(count, confidence):
     scores, ties = np.random.default_rng(1).integers(0, 9, (2, count, 6)) / 9
     found = rank_intervals(scores, ties, confidence)
     every = ranks(scores, ties)

@@ -42,11 +42,6 @@ def test_all_scores_are_scikit_learns(segments):
     assert found == pytest.approx(oracle(*case), abs=1e-12, nan_ok=True)
 
 
-def test_other_shapes_are_refused():
-    with pytest.raises(ValueError, match="the same shape"):
-        scored(np.zeros(3), np.zeros(3), np.arange(3), 3, np.zeros(2))
-
-
 def test_one_response_and_none_with_segments():
     found = scored(np.array([1, 0, 1]), np.array([1, 1, 0]), np.zeros(3, int), 1, np.arange(3))
     assert set(estimates(found, Intervals(50))[1].values()) == {None}

@@ -7,6 +7,7 @@ import os
 import re
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 from typing import Any, Callable
 from urllib.parse import urlsplit
@@ -66,13 +67,12 @@ class Endpoint:
         """Return the JSON response to a request; raise ``Interrupted`` if it was not sent."""
         import openai
 
-        key = self._key()
         while True:
             sent = body
             for name in tuple(self._concessions):
                 sent = _CONCESSIONS[name][1](sent)
             try:
-                content = self._send(sent, key)
+                content = self._send(sent)
             except openai.APIStatusError as error:
                 message = _message(error.response.content) or error.response.reason_phrase
                 if not self._concede(sent, error.status_code, message):  # a key may be any word
@@ -85,24 +85,24 @@ class Endpoint:
             else:
                 return self._decoded(content)
 
-    def _send(self, body: dict[str, Any], key: str) -> bytes:
+    def _send(self, body: dict[str, Any]) -> bytes:
         """Return the content of the response to a request."""
         import openai
 
         with self._lock:
-            self._client = client = self._client or self._connected(key)
+            self._client = client = self._client or self._connected()
         requests: Any = client.chat.completions if self.chat else client.completions
         # The library requires a model and a key, which a local server may not need.
         fields = {"model": openai.omit, **body}
-        headers = {} if key else {"Authorization": openai.omit}
+        headers = {} if self._key else {"Authorization": openai.omit}
         return bytes(requests.with_raw_response.create(**fields, extra_headers=headers).content)
 
-    def _connected(self, key: str) -> Any:
+    def _connected(self) -> Any:
         import openai
 
         return openai.OpenAI(
             base_url=self.base,
-            api_key=key or "none",
+            api_key=self._key or "none",
             timeout=self.timeout,
             max_retries=self.retries,
             http_client=openai.DefaultHttpxClient(
@@ -130,6 +130,7 @@ class Endpoint:
         if self.stopped.is_set():
             raise Interrupted
 
+    @cached_property
     def _key(self) -> str:
         key = os.environ.get(self.key_env, "").strip()
         if not (key.isascii() and key.isprintable()):
@@ -141,8 +142,7 @@ class Endpoint:
 
     def _clean(self, message: str) -> str:
         """Return a message on one line, cut, and without the key, which some servers repeat."""
-        key = self._key()
-        line = " ".join((message.replace(key, "***") if key else message).split())
+        line = " ".join((message.replace(self._key, "***") if self._key else message).split())
         return printable(line if len(line) <= _LONGEST else line[:_LONGEST] + "…")
 
     def _unreached(self, error: Any) -> str:
@@ -232,8 +232,8 @@ def _without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 
 def _renamed(body: dict[str, Any]) -> dict[str, Any]:
-    renamed = {"max_tokens": "max_completion_tokens"}
-    return {renamed.get(key, key): value for key, value in body.items()}
+    new = "max_completion_tokens"
+    return {new if key == "max_tokens" else key: value for key, value in body.items()}
 
 
 _FEWER = "more than 5 log-probabilities"
