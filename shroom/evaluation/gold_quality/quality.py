@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.gold_quality.findings import PLACES, Finding, at
+from shroom.evaluation.gold_quality.findings import PLACES, Finding, of_rows
 from shroom.evaluation.gold_quality.item_checks import contradictions, findings
 from shroom.evaluation.gold_quality.power import detectable
 from shroom.evaluation.gold_quality.results import FileQuality, GoldQuality
@@ -145,7 +145,7 @@ def _of_file(
         annotators = left_out(votes, settings.resamples, settings.seed, settings.confidence)
     listed = [
         *findings(file, texts),
-        *_of_shared(file, pairs),
+        *(finding for pair in pairs for finding in _of_shared(file, pair)),
         *between,
         *(_of_annotators(annotators) if are_people else ()),
     ]
@@ -166,27 +166,20 @@ def _of_file(
     )
 
 
-def _of_shared(file: GoldFile, pairs: Sequence[Shared]) -> list[Finding]:
-    results = []
-    for other in pairs:
-        for code, (name, about) in _SHARED.items():
-            rows = [place for place, _ in getattr(other, name) or ()]
-            if rows:
-                sentence = f"{counted(len(rows), 'item')} {about} {other.file}"
-                results.append(Finding(code, len(rows), sentence, at(file, rows)))
-    return results
+def _of_shared(file: GoldFile, other: Shared) -> Iterator[Finding]:
+    for code, (name, about) in _SHARED.items():
+        rows = [place for place, _ in getattr(other, name) or ()]
+        yield from of_rows(file, code, rows, f"{{}} {about} {other.file}")
 
 
-def _of_annotators(annotators: Sequence[LeftOut]) -> list[Finding]:
+def _of_annotators(annotators: Sequence[LeftOut]) -> Iterator[Finding]:
     usual = usual_correlation(annotators)
     constant = [one.name for one in annotators if one.is_constant]
     random = [one.name for one in annotators if one.is_random(usual) and not one.is_constant]
-    results = []
     for code, names, about in (
         ("annotator-constant", constant, "who nearly always gave the same vote, unlike the others"),
         ("annotator-random", random, "whose votes cannot be distinguished from random votes"),
     ):
         if names:
             sentence = f"{counted(len(names), 'annotator')} {about}"
-            results.append(Finding(code, len(names), sentence, tuple(names[:PLACES])))
-    return results
+            yield Finding(code, len(names), sentence, tuple(names[:PLACES]))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
@@ -61,7 +65,7 @@ class GoldFile:
     def has_texts(self) -> bool:
         return any("hyp" in row for row in self.rows)
 
-    @property
+    @cached_property
     def ids(self) -> list[Hashable]:
         """The id of each row; ``None`` without a valid id."""
         ids = (row.get(self.edition.item.id_key) for row in self.rows)
@@ -69,13 +73,17 @@ class GoldFile:
 
     @property
     def is_annotated(self) -> bool:
-        return any(self.annotated)
+        return bool(self.annotated.any())
 
-    @property
-    def annotated(self) -> list[bool]:
+    @cached_property
+    def annotated(self) -> NDArray[np.bool_]:
         """Whether each row has a value under a key of the annotation."""
         keys = annotation_keys(self.edition)
-        return [any(row.get(key) is not None for key in keys) for row in self.rows]
+        return np.array([any(row.get(key) is not None for key in keys) for row in self.rows], bool)
+
+    def where(self, test: Callable[[dict[str, Any]], bool]) -> list[int]:
+        """Return the places of the rows that pass a test."""
+        return [place for place, row in enumerate(self.rows) if test(row)]
 
 
 def read_gold(

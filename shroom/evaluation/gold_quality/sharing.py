@@ -77,9 +77,9 @@ class Shared(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, and the pairs of the same and nearly the same items."""
-        found = {"exact": self.exact, "near": self.near, "inputs": self.inputs}
-        counts = {name: None if pairs is None else len(pairs) for name, pairs in found.items()}
         pairs = {"exact": plain(self.exact), "near": plain(self.near)}
+        near = None if self.near is None else len(self.near)
+        counts = {"exact": len(self.exact), "near": near, "inputs": len(self.inputs)}
         return {"file": self.file, **counts, "pairs": pairs}
 
 
@@ -90,10 +90,7 @@ def can_look_for_near() -> bool:
 
 def shared(own: Texts, other: Texts, file: str, *, near: bool = True) -> Shared:
     """Return the items of a split that are also in another split."""
-    first = _first(other.pairs)
-    exact = {place: first[pair] for place, pair in _filled(own.pairs) if pair in first}
-    first = _first(other.inputs)
-    inputs = {place: first[pair] for place, pair in _filled(own.inputs) if pair in first}
+    exact, inputs = _same(own.pairs, other.pairs), _same(own.inputs, other.inputs)
     close = _near(own, other, set(exact)) if near else None
     taken = {*exact, *(close or ())}
     inputs = {place: there for place, there in inputs.items() if place not in taken}
@@ -109,8 +106,10 @@ def _filled(pairs: Sequence[tuple[str, str]]) -> list[tuple[int, tuple[str, str]
     return [(place, pair) for place, pair in enumerate(pairs) if any(pair)]
 
 
-def _first(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    return {pair: place for place, pair in reversed(_filled(pairs))}
+def _same(own: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> dict[int, int]:
+    """Return the first equal pair of the other split for each pair that has one."""
+    first = {pair: place for place, pair in reversed(_filled(other))}
+    return {place: first[pair] for place, pair in _filled(own) if pair in first}
 
 
 def _near(own: Texts, other: Texts, without: set[int]) -> dict[int, int]:

@@ -89,26 +89,20 @@ def _span_votes(file: GoldFile) -> Iterator[Finding]:
     """Yield contradictions with the annotators, ignoring blanks and punctuation."""
     odd, outside = [], []
     for place, (row, is_annotated) in enumerate(zip(file.rows, file.annotated)):
-        people = annotators_of(row, file.kind)
-        text = text_of(row, "hyp")
+        people, text = annotators_of(row, file.kind), text_of(row, "hyp")
         if not people or not is_annotated:
             continue
         if file.kind == "spans":
             spans = [span for own in people.values() for span in own]
             if any(span[1] > len(text) for span in spans):
                 outside.append(place)
-            share = sum(np.minimum(characters(own, len(text)), 1) for own in people.values()) / len(
-                people
-            )
+            share = np.mean([characters(own, len(text)) for own in people.values()], axis=0)
             letters = np.array([character.isalnum() for character in text], bool)
             soft = characters(soft_spans(row), len(text))
             if np.any(np.abs(share - soft)[letters] > _ROUNDED):
                 odd.append(place)
-        else:
-            share = sum(map(bool, people.values())) / len(people)
-            has_spans = bool(row.get("labels"))
-            if has_spans != (share > 0):
-                odd.append(place)
+        elif bool(row.get("labels")) != any(people.values()):
+            odd.append(place)
     what = (
         "share of annotators who marked each character" if file.kind == "spans" else "annotations"
     )

@@ -14,7 +14,6 @@ from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.metrics.agreement import MISSING, Votes, padded
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
-from shroom.metrics.span_arrays import Spans
 from shroom.scoring.item_values import problem_of_p
 from shroom.scoring.kinds.span_values import HardSpan, LabelledSpan, SoftSpan, read_spans
 from shroom.scoring.rows import LABELS, P
@@ -82,18 +81,15 @@ def _by_name(by_row: Sequence[Mapping[str, int]]) -> ItemVotes | None:
 
 def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Return the marks of each annotator of a text: spans, or the marked text."""
-    if kind == "spans":
-        value = row.get("annotations")
-        named = value.items() if isinstance(value, dict) else ()
-        return {str(name): hard_spans(spans) for name, spans in named}
-    value = row.get("raw_annots")
+    value = row.get("annotations" if kind == "spans" else "raw_annots")
     named = value.items() if isinstance(value, dict) else ()
-    return {str(name): _marked_text(marked) for name, marked in named}
+    read = hard_spans if kind == "spans" else _marked_text
+    return {str(name): read(marked) for name, marked in named}
 
 
 def _marked_text(value: Any) -> str:
     """Return the text that an annotator marked; a bar means nothing."""
-    return str(value or "").replace("|", "").strip() if isinstance(value, str) else str(value or "")
+    return str(value or "").replace("|", "").strip()
 
 
 def hard_spans(value: Any) -> Sequence[HardSpan]:
@@ -137,14 +133,3 @@ def named_votes(file: GoldFile) -> NamedVotes | None:
     if not names or not votes:
         return None
     return NamedVotes(names, np.array(votes), np.array(text, np.intp), np.array(size, float))
-
-
-def sides_of(file: GoldFile) -> list[Spans]:
-    """Return the spans of the first annotator of each text, of the second one, and so on."""
-    people = [[*annotators_of(row, file.kind).values()] for row in file.rows]
-    lengths = [len(text_of(row, "hyp")) for row in file.rows]
-    most = max(map(len, people), default=0)
-    return [
-        Spans.of([row[place] if place < len(row) else [] for row in people], lengths)
-        for place in range(most)
-    ]
