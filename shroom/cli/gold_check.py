@@ -45,4 +45,4 @@ def command(gold: str, edition: str | None, **settings: Any) -> Outcome:
 
     # Without an edition, each file goes by its own rows.
     quality = gold_quality(gold, edition=edition_named(edition, gold), **settings)
-    return Outcome(quality, [quality.problems], wrong=bool(quality.errors))
+    return Outcome(quality, [quality.left_out], wrong=bool(quality.errors))

@@ -363,7 +363,7 @@ def test_labels_get_the_texts_of_their_data_and_predictions_are_left_out(tmp_pat
     assert [(file.file, file.texts_of, file.n) for file in quality.files] == [
         (f"{name}_label.jsonl", f"{name}_data.jsonl", 6) for name in splits
     ]
-    assert quality.problems.count("file-ignored") == 4
+    assert quality.left_out.count("file-ignored") == 4
     assert all(not file.findings for file in quality.files)
 
 

@@ -13,7 +13,7 @@ from shroom.core.datapoint import Reference
 from shroom.core.printing import counted
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, of_rows
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys
-from shroom.evaluation.gold_quality.sharing import Shared, Texts
+from shroom.evaluation.gold_quality.sharing import Shared
 from shroom.evaluation.gold_quality.span_checks import check_spans
 from shroom.evaluation.gold_quality.votes import item_votes, number, probabilities
 from shroom.scoring.column_checks import against_votes
@@ -21,7 +21,7 @@ from shroom.scoring.item_values import id_in
 from shroom.scoring.rows import LABELS, TEXTS, P, Rows
 
 
-def findings(file: GoldFile, texts: Texts) -> Iterator[Finding]:
+def findings(file: GoldFile) -> Iterator[Finding]:
     """Yield the problems of the reader of a file, and the findings in its rows."""
     for code in sorted(file.problems.codes):
         own = [problem for problem in file.problems if problem.code == code]
@@ -29,8 +29,8 @@ def findings(file: GoldFile, texts: Texts) -> Iterator[Finding]:
         places = tuple(f"item {problem.index}" for problem in own[:PLACES])
         about = f"{counted(len(own), 'row')} with format problems: expected {'; '.join(kinds)}"
         yield Finding(code, len(own), about, places)
-    yield from _ids(file, texts)
-    yield from _texts(file, texts)
+    yield from _ids(file)
+    yield from _texts(file)
     if file.is_annotated:
         yield from _keys(file)
         yield from _annotation(file)
@@ -57,7 +57,7 @@ def _answer(row: Mapping[str, Any], file: GoldFile) -> str:
     return json.dumps(own, sort_keys=True, default=str)
 
 
-def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
+def _ids(file: GoldFile) -> Iterator[Finding]:
     ids = file.ids
     missing = [place for place, id_ in enumerate(ids) if id_ is None]
     if len(missing) < len(ids):
@@ -74,7 +74,7 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
         again = sum(len(group) - 1 for group in groups)
         about = f"{counted(len(groups), 'id')} used more than once ({counted(again, 'repetition')})"
         if file.has_texts:
-            other = sum(len({texts.rows[place] for place in group}) > 1 for group in groups)
+            other = sum(len({file.texts.rows[place] for place in group}) > 1 for group in groups)
             about += f"; ids with different texts: {other}"
         if file.is_annotated:
             about += f"; ids with different annotations: {_differing(file, groups)}"
@@ -112,15 +112,16 @@ def _differs(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return any(row[key] != other[key] for key in TEXTS if key in row and key in other)
 
 
-def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
+def _texts(file: GoldFile) -> Iterator[Finding]:
     if not file.has_texts:
         return
-    empty = [place for place, (hyp, _, _) in enumerate(texts.rows) if not hyp]
+    texts = file.texts.rows
+    empty = [place for place, (hyp, _, _) in enumerate(texts) if not hyp]
     yield from of_rows(file, "text-empty", empty, "{} with an empty output")
-    if any(src or tgt for _, src, tgt in texts.rows):
-        empty = [place for place, (_, src, tgt) in enumerate(texts.rows) if not (src or tgt)]
+    empty = [place for place, (_, src, tgt) in enumerate(texts) if not (src or tgt)]
+    if len(empty) < len(texts):
         yield from of_rows(file, "text-empty", empty, "{} with nothing to compare the output with")
-    groups = _groups([row if any(row) else None for row in texts.rows])
+    groups = _groups([row if any(row) else None for row in texts])
     if groups:
         again = sum(len(group) - 1 for group in groups)
         about = f"{counted(again, 'item')} with the same texts as an earlier item"

@@ -15,7 +15,7 @@ from shroom.evaluation.gold_quality.item_checks import contradictions, findings
 from shroom.evaluation.gold_quality.power import detectable
 from shroom.evaluation.gold_quality.results import FileQuality, GoldQuality
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys, read_gold
-from shroom.evaluation.gold_quality.sharing import Shared, Texts, can_look_for_near, shared
+from shroom.evaluation.gold_quality.sharing import Shared, can_look_for_near, shared
 from shroom.evaluation.gold_quality.votes import item_votes, named_votes
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut, left_out, usual_correlation
@@ -80,7 +80,6 @@ def gold_quality(
     named = {_place(file) for file in others}
     others += [file for file in files if len(files) > 1 and _place(file) not in named]
     near = bool(others) and can_look_for_near()
-    texts = {id(file): Texts(file.rows) for file in (*files, *others)}
     qualities = []
     for file in files:
         pairs, between = [], _without_units(file, files)
@@ -91,13 +90,13 @@ def gold_quality(
                 continue  # another version of the split and track
             # Unlabelled data next to the gold may be large, so near duplicates would take minutes.
             is_near = near and (is_named or other.is_annotated)
-            pair = shared(texts[id(file)], texts[id(other)], other.name, near=is_near)
+            pair = shared(file.texts, other.texts, other.name, near=is_near)
             is_one_split = names[0][0] == names[1][0] != ""
             if is_one_split:
                 pair = replace(pair, inputs=())  # tracks may have the same inputs
             pairs.append(pair)
             between += contradictions(file, other, pair, is_one_split=is_one_split)
-        qualities.append(_of_file(file, texts[id(file)], pairs, between, settings))
+        qualities.append(_of_file(file, pairs, between, settings))
     return GoldQuality(qualities, settings, near, problems)
 
 
@@ -131,11 +130,7 @@ def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> list[Finding]:
 
 
 def _of_file(
-    file: GoldFile,
-    texts: Texts,
-    pairs: list[Shared],
-    between: list[Finding],
-    settings: Intervals,
+    file: GoldFile, pairs: list[Shared], between: list[Finding], settings: Intervals
 ) -> FileQuality:
     votes = named_votes(file) if file.is_annotated else None
     people = item_votes(file) if file.is_annotated else None
@@ -144,7 +139,7 @@ def _of_file(
     if votes is not None:
         annotators = left_out(votes, settings.resamples, settings.seed, settings.confidence)
     listed = [
-        *findings(file, texts),
+        *findings(file),
         *(finding for pair in pairs for finding in _of_shared(file, pair)),
         *between,
         *(_of_annotators(annotators) if are_people else ()),

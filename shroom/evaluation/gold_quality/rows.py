@@ -16,6 +16,7 @@ from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.datasets.registry import DATA_SETS, data_set
+from shroom.evaluation.gold_quality.sharing import Texts
 from shroom.scoring.data_set_forms import form_of, row_at
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import NAMES, built_in
@@ -70,6 +71,10 @@ class GoldFile:
         """The id of each row; ``None`` without a valid id."""
         ids = (row.get(self.edition.item.id_key) for row in self.rows)
         return [id_ if type(id_) in (int, str) and id_ != "" else None for id_ in ids]
+
+    @cached_property
+    def texts(self) -> Texts:
+        return Texts(self.rows)
 
     @property
     def is_annotated(self) -> bool:
