@@ -210,9 +210,10 @@ def _track(
     board = board.chosen(sorted(board.systems, key=lambda system: ranks[system][0]))
     systems = []
     for name in board.systems:
-        results = {(it.split, it.track): it for it in scores[name].results}
+        own = zip(scores[name].results, scores[name].tracks)
+        result = next(result for result, track in own if track is board.tracks[name])
         rank = ranks[name] if several else (None, None)
-        systems.append(portrait(name, results[board.name.key], metrics, intervals, board, rank))
+        systems.append(portrait(name, result, metrics, intervals, board, rank))
     is_binary = board.edition.annotation.kind == "binary"
     hard = hardest(board, HARDEST) if is_binary else []
     if hard:

@@ -84,6 +84,13 @@ def test_without_intervals_and_slices_and_with_more_metrics(two):
     assert "no key to slice by" in outline.text
 
 
+def test_a_name_without_a_split_is_of_the_split_of_the_same_gold(tmp_path):
+    held, rows = write_json(tmp_path / "gold.json", gold(12)), predictions(12)
+    systems = {name: write_json(tmp_path / name, rows) for name in ("b.json", AWARE)}
+    (track,) = report(systems, held, intervals=FEW, trials=50).tracks
+    assert (track.name, {it.name for it in track.systems}) == ("val model-aware", {*systems})
+
+
 def test_only_the_hardest_items_are_in_the_page(tmp_path):
     n = 10_200
     p = np.random.default_rng(0).random(n).tolist()
