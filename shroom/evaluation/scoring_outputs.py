@@ -88,13 +88,12 @@ def read_outputs(
     scored: dict[str, Scores] = {}
     invalid, revealed = [], set()
     for system, paths in systems.items():
-        names = {*_names(paths)}
         found = _scores(paths, columns, edition)
         if isinstance(found, str):
             invalid.append(Invalid(system, [found]))
         else:
             scored[system] = found
-        if FILES[1] in names:
+        if FILES[1] in _names(paths):
             revealed.add(system)
     worst = {column.key: worst_scores(edition)[column.key] for column in columns}
     hidden = [it for it in scored if it not in revealed and scored[it] == worst]

@@ -116,6 +116,9 @@ def _read(
     if (data := document.read(problems)) is None:
         return []
     first = row_at(document, data, 0)
+    if not first and not document.member:
+        document.items(problems)  # reports why there is no first row
+        return []
     other = form_of(first) if edition is None else None
     if other is not None and other not in NAMES:
         return _of_data_set(other, document, source, problems)
@@ -132,14 +135,9 @@ def _read(
         # Labels without texts in a folder may as well be predictions.
         if is_meant or (file.has_texts and not own.errors):
             return [file]
-        reason = (
-            "an unreadable file"
-            if own.errors
-            else "labels without texts, in a file with an unknown name"
-        )
-    elif not first and not document.member:
-        document.items(problems)  # reports why there is no first row
-        return []
+        reason = "labels without texts, in a file with an unknown name"
+        if own.errors:
+            reason = "an unreadable file"
     form = edition.name if edition else "an edition or a data set"
     expected = f"rows in the format of {form}"
     problems.add(
