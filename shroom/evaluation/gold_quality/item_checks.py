@@ -15,7 +15,7 @@ from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, of_rows
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys
 from shroom.evaluation.gold_quality.sharing import Shared
 from shroom.evaluation.gold_quality.span_checks import check_spans
-from shroom.evaluation.gold_quality.votes import item_votes, number, probabilities
+from shroom.evaluation.gold_quality.votes import counts, item_votes, number, probabilities
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
 from shroom.scoring.rows import LABELS, TEXTS, P, Rows
@@ -88,13 +88,13 @@ def contradictions(
     if file.is_annotated and other.is_annotated and file.edition.name == other.edition.name:
         odd = [
             own
-            for own, there in shared.exact
+            for own, there in shared.exact.items()
             if _answer(file.rows[own], file) != _answer(other.rows[there], other)
         ]
         about = f"{{}} with a different annotation in {other.name}"
         yield from of_rows(file, "shared-answer", odd, about)
     if is_one_split:
-        odd = [own for own, there in shared.exact if file.ids[own] != other.ids[there]]
+        odd = [own for own, there in shared.exact.items() if file.ids[own] != other.ids[there]]
         yield from of_rows(file, "shared-id", odd, f"{{}} with a different id in {other.name}")
     if file.edition.item.id == "string":
         theirs = dict(zip(other.ids, other.rows))
@@ -177,7 +177,7 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     yield from of_rows(file, "vote-value", odd_votes, about, "labels")
     votes = item_votes(file)
     if votes is not None:
-        table = Rows(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
+        table = Rows(file.file, len(rows), label, p, votes=np.column_stack(counts(votes.votes)))
         what = {
             "label-votes": "label differs from the majority vote",
             "p-votes": "p differs from the share of votes for Hallucination",

@@ -12,6 +12,7 @@ from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.evaluation.gold_quality.votes import (
     annotators_of,
+    counts,
     item_votes,
     probabilities,
     soft_spans,
@@ -87,7 +88,7 @@ def _binary(file: GoldFile) -> Iterator[Detectable]:
         yield _of("accuracy", n, spread, _AS_ASSUMED, why=why, differ=power.DIFFER)
         return
     cast, p = votes.votes[labelled], probabilities(file)[labelled]
-    noise = power.noise((cast == 1).sum(axis=1), (cast != MISSING).sum(axis=1))
+    noise = power.noise(*counts(cast))
     spread = power.spread_by_annotators(np.where(cast == MISSING, math.nan, cast))
     factors = (None, None) if noise is None else (noise.of_accuracy, noise.of_rho)
     differ = spread**2 * n

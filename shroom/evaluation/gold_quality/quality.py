@@ -16,7 +16,7 @@ from shroom.evaluation.gold_quality.power import detectable
 from shroom.evaluation.gold_quality.results import FileQuality, GoldQuality
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys, read_gold
 from shroom.evaluation.gold_quality.sharing import Shared, can_look_for_near, shared
-from shroom.evaluation.gold_quality.votes import item_votes, named_votes
+from shroom.evaluation.gold_quality.votes import are_of_people, named_votes
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut, left_out, usual_correlation
 from shroom.scoring.editions.edition import Edition
@@ -93,7 +93,7 @@ def gold_quality(
             pair = shared(file.texts, other.texts, other.name, near=is_near)
             is_one_split = names[0][0] == names[1][0] != ""
             if is_one_split:
-                pair = replace(pair, inputs=())  # tracks may have the same inputs
+                pair = replace(pair, inputs={})  # tracks may have the same inputs
             pairs.append(pair)
             between += contradictions(file, other, pair, is_one_split=is_one_split)
         qualities.append(_of_file(file, pairs, between, settings))
@@ -133,8 +133,7 @@ def _of_file(
     file: GoldFile, pairs: list[Shared], between: list[Finding], settings: Intervals
 ) -> FileQuality:
     votes = named_votes(file) if file.is_annotated else None
-    people = item_votes(file) if file.is_annotated else None
-    are_people = people is not None and people.are_people
+    are_people = votes is not None and are_of_people(file)
     annotators = list[LeftOut]()
     if votes is not None:
         annotators = left_out(votes, settings.resamples, settings.seed, settings.confidence)
@@ -163,8 +162,9 @@ def _of_file(
 
 def _of_shared(file: GoldFile, other: Shared) -> Iterator[Finding]:
     for code, (name, about) in _SHARED.items():
-        rows = [place for place, _ in getattr(other, name) or ()]
-        yield from of_rows(file, code, rows, f"{{}} {about} {other.file}")
+        yield from of_rows(
+            file, code, [*(getattr(other, name) or ())], f"{{}} {about} {other.file}"
+        )
 
 
 def _of_annotators(annotators: Sequence[LeftOut]) -> Iterator[Finding]:

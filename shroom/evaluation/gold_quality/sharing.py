@@ -15,7 +15,7 @@ from typing import Any
 
 from shroom.core.extras import require
 from shroom.scoring.item_values import normalised
-from shroom.scoring.result import Plain, plain
+from shroom.scoring.result import Plain
 
 #: The Jaccard similarity from which two texts are nearly the same.
 NEAR = 0.8
@@ -68,18 +68,19 @@ class Texts:
 
 @dataclass(frozen=True)
 class Shared(Plain):
-    """The items of a split that are also in another split."""
+    """The items of a split that are also in another split, each with its place there."""
 
     file: str
-    exact: tuple[tuple[int, int], ...]
-    near: tuple[tuple[int, int], ...] | None
-    inputs: tuple[tuple[int, int], ...]
+    exact: dict[int, int]
+    near: dict[int, int] | None
+    inputs: dict[int, int]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, and the pairs of the same and nearly the same items."""
-        pairs = {"exact": plain(self.exact), "near": plain(self.near)}
-        near = None if self.near is None else len(self.near)
-        counts = {"exact": len(self.exact), "near": near, "inputs": len(self.inputs)}
+        found = {"exact": self.exact, "near": self.near, "inputs": self.inputs}
+        counts = {name: None if pairs is None else len(pairs) for name, pairs in found.items()}
+        near = None if self.near is None else [*map(list, self.near.items())]
+        pairs = {"exact": [*map(list, self.exact.items())], "near": near}
         return {"file": self.file, **counts, "pairs": pairs}
 
 
@@ -94,12 +95,7 @@ def shared(own: Texts, other: Texts, file: str, *, near: bool = True) -> Shared:
     close = _near(own, other, set(exact)) if near else None
     taken = {*exact, *(close or ())}
     inputs = {place: there for place, there in inputs.items() if place not in taken}
-    return Shared(
-        file,
-        tuple(exact.items()),
-        None if close is None else tuple(close.items()),
-        tuple(inputs.items()),
-    )
+    return Shared(file, exact, close, inputs)
 
 
 def _filled(pairs: Sequence[tuple[str, str]]) -> list[tuple[int, tuple[str, str]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,21 +21,17 @@ from shroom.scoring.rows import LABELS, P
 FORMS = {"soft_labels": SoftSpan, "hard_labels": HardSpan, "labels": LabelledSpan}
 
 
-@dataclass(frozen=True, eq=False)
-class ItemVotes:
-    """The votes on items."""
-
-    votes: Votes
-    names: list[str]
-    are_people: bool
-
-    @property
-    def counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The number of yes votes of each item, and the number of votes."""
-        return (self.votes == 1).sum(axis=1), (self.votes != MISSING).sum(axis=1)
+def counts(votes: Votes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the number of yes votes of each item, and the number of votes."""
+    return (votes == 1).sum(axis=1), (votes != MISSING).sum(axis=1)
 
 
-def item_votes(file: GoldFile) -> ItemVotes | None:
+def are_of_people(file: GoldFile) -> bool:
+    """Return whether votes have the names of annotators; in a list they only have positions."""
+    return file.kind != "binary" or any(isinstance(row.get("labels"), dict) for row in file.rows)
+
+
+def item_votes(file: GoldFile) -> NamedVotes | None:
     """Return the votes on whole items, if any; a marked span counts as a yes to its text."""
     if file.kind == "binary":
         return binary_votes(file)
@@ -47,17 +42,18 @@ def item_votes(file: GoldFile) -> ItemVotes | None:
     return _by_name(by_row)
 
 
-def binary_votes(file: GoldFile) -> ItemVotes | None:
+def binary_votes(file: GoldFile) -> NamedVotes | None:
     """Return the votes in ``labels``: a list, or an object with a label for each annotator."""
     values = [row.get("labels") for row in file.rows]
-    if any(isinstance(value, dict) for value in values):
+    if are_of_people(file):
         named = [value if isinstance(value, dict) else {} for value in values]
         return _by_name([{str(key): number(v) for key, v in value.items()} for value in named])
     lists = [value if isinstance(value, list) else [] for value in values]
     votes = padded([[*map(number, labels)] for labels in lists])
     if not (votes != MISSING).any():
         return None
-    return ItemVotes(votes, [f"position {place + 1}" for place in range(votes.shape[1])], False)  # noqa: FBT003
+    positions = [f"position {place + 1}" for place in range(votes.shape[1])]
+    return NamedVotes.of_items(votes, positions)
 
 
 def probabilities(file: GoldFile) -> Floats:
@@ -71,12 +67,12 @@ def number(label: Any) -> int:
     return LABELS.get(label, MISSING) if isinstance(label, str) else MISSING
 
 
-def _by_name(by_row: Sequence[Mapping[str, int]]) -> ItemVotes | None:
+def _by_name(by_row: Sequence[Mapping[str, int]]) -> NamedVotes | None:
     names = sorted({name for row in by_row for name in row})
     if not names:
         return None
     votes = [[row.get(name, MISSING) for name in names] for row in by_row]
-    return ItemVotes(np.array(votes, np.int8), names, True)  # noqa: FBT003
+    return NamedVotes.of_items(np.array(votes, np.int8), names)
 
 
 def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
@@ -113,8 +109,7 @@ def characters(spans: Sequence[HardSpan] | Sequence[SoftSpan], length: int) -> F
 def named_votes(file: GoldFile) -> NamedVotes | None:
     """Return the votes with a column for each annotator: on items, or on characters of texts."""
     if file.kind != "spans":
-        of_items = item_votes(file)
-        return None if of_items is None else NamedVotes.of_items(of_items.votes, of_items.names)
+        return item_votes(file)
     people = [annotators_of(row, file.kind) for row in file.rows]
     names = sorted({name for row in people for name in row})
     column = {name: place for place, name in enumerate(names)}
