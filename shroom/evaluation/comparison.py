@@ -31,8 +31,6 @@ from shroom.scoring.units import with_unit
 TRIALS = 10_000
 #: A comparison needs more resamples than a single score.
 INTERVALS = Intervals(10_000)
-#: The power of a test that finds the detectable difference.
-POWER = 0.8
 
 
 def compare(
@@ -171,7 +169,7 @@ def _by_metric(
             ci = resampled_interval(drawn, settings.confidence, by_bca)
             spread = _spread(drawn)
             # If the systems never differ, nothing is known about the spread.
-            detectable = detectable_difference(spread, ALPHA, POWER) if spread else None
+            detectable = detectable_difference(spread, ALPHA) if spread else None
         comparisons.append(
             Comparison(
                 a=systems[a],

@@ -12,7 +12,7 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.board import Board, boards, chosen
 from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
-from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
+from shroom.evaluation.item_difficulty import Item, hardest, with_texts
 from shroom.evaluation.submissions import read
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.evaluation.verdicts import by_place, not_above_floor
@@ -218,7 +218,7 @@ def _track(
     hard = hardest(board, HARDEST) if is_binary else []
     if hard:
         with suppress(ShroomError):  # the gold need not have texts
-            hard = with_texts(hard, datapoints(board, gold))
+            hard = with_texts(hard, board, gold)
     pairs: list[Comparison] = []
     if several:
         pairs = compare_systems(board, metrics=metrics, intervals=intervals, trials=trials)

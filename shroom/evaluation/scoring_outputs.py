@@ -100,10 +100,9 @@ def read_outputs(
     if revealed or len(hidden) == len(scored):
         for system in hidden:
             del scored[system]
-            problem = f"{systems[system][0]}: expected {FILES[1]}, got only the worst scores, which"
-            invalid.append(
-                Invalid(system, [f"{problem} that a blind phase shows instead of the real scores"])
-            )
+            problem = f"{systems[system][0]}: expected {FILES[1]}, got only the worst scores, "
+            problem += "which a blind phase shows instead of the real scores"
+            invalid.append(Invalid(system, [problem]))
     return scored, invalid
 
 

@@ -73,11 +73,8 @@ class FileQuality(Plain):
         return [one for one in self.annotators if one in chosen]
 
     def row(self) -> Row:
-        parts = [
-            f"{one.metric} {number(one.difference)}"
-            for one in self.detectable
-            if one.difference is not None
-        ]
+        least = ((one.metric, one.difference) for one in self.detectable)
+        parts = [f"{metric} {number(value)}" for metric, value in least if value is not None]
         shown = ", ".join(parts) or ("none" if self.annotated else "not annotated")
         counts = ("" if count is None else count for count in self.counts.values())
         return (self.file, self.n, *counts, shown)
@@ -160,15 +157,15 @@ class GoldQuality(Result):
             counted(count, thing) if count else f"no {thing}s"
             for count, thing in ((self.errors, "error"), (self.warnings, "warning"))
         )
-        can = f"The gold can be used: {counts}"
+        can = f"The gold can be used: {counts}."
         if self.errors:
             files = [file.file for file in self.files if file.counts["errors"]]
             where = f" in {in_words(files)}" if len(self.files) > 1 else ""
             can = f"Correct the gold before using it: {counts}; errors{where} make scores "
-            can += "undefined or wrong"
-        n = self.left_out.count("file-ignored")
-        ignored = f" {counted(n, 'file')} {'was' if n == 1 else 'were'} ignored." if n else ""
-        return f"{can}.{ignored} {self._smallest()}"
+            can += "undefined or wrong."
+        if n := self.left_out.count("file-ignored"):
+            can += f" {counted(n, 'file')} {'was' if n == 1 else 'were'} ignored."
+        return f"{can} {self._smallest()}"
 
     @property
     def _has_units(self) -> bool:
@@ -185,17 +182,15 @@ class GoldQuality(Result):
             return "The smallest difference that a test on this gold can detect is unknown."
         if all(min(values) >= 1 for values in found.values()):
             return "This gold has too few items for a test to detect a difference between systems."
-        least = [
-            f"{' to '.join(dict.fromkeys(map(figure, (min(values), max(values)))))} in {name}"
-            for name, values in found.items()
-            if min(values) < 1
-        ]
+        least = []
+        for name, values in found.items():
+            if min(values) < 1:
+                ends = dict.fromkeys(map(figure, (min(values), max(values))))
+                least.append(f"{' to '.join(ends)} in {name}")
         of = ", depending on the file" if any(" to " in it for it in least) else ""
         size = "at least " * self._has_units + in_words(least, len(least))
-        what = (
-            "The smallest difference between systems that a test on this gold can detect in 4 of 5"
-        )
-        return f"{what} cases is {size}{of}."
+        what = "The smallest difference between systems that a test on this gold can detect"
+        return f"{what} in 4 of 5 cases is {size}{of}."
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
