@@ -27,11 +27,7 @@ from shroom.core.problems import printable
 )
 @interval_options(10_000)
 @result_options(
-    "folder",
-    "gold",
-    about="Format of the leaderboard.",
-    forms=("csv", "markdown"),
-    html=True,
+    "folder", "gold", about="Format of the leaderboard.", forms=("csv", "markdown"), html=True
 )
 def command(folder: str, gold: str, **settings: Any) -> Outcome:
     """Rank the submissions in FOLDER by their scores on GOLD, with confidence intervals.

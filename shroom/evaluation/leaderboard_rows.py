@@ -64,10 +64,7 @@ def in_order(
 
 
 def means(
-    tracks: Sequence[Board],
-    metrics: Sequence[Metric],
-    settings: Intervals,
-    rows: Sequence[Row],
+    tracks: Sequence[Board], metrics: Sequence[Metric], settings: Intervals, rows: Sequence[Row]
 ) -> list[Row]:
     """Return the systems with all tracks, ranked by the unweighted mean of their scores."""
     systems = [s for s in tracks[0].systems if all(s in other.tracks for other in tracks)]

@@ -214,9 +214,9 @@ def _track(
         result = next(result for result, track in own if track is board.tracks[name])
         rank = ranks[name] if several else (None, None)
         systems.append(portrait(name, result, metrics, intervals, board, rank))
-    is_binary = board.edition.annotation.kind == "binary"
-    hard = hardest(board, HARDEST) if is_binary else []
-    if hard:
+    hard = list[Item]()
+    if board.edition.annotation.kind == "binary":
+        hard = hardest(board, HARDEST)
         with suppress(ShroomError):  # the gold need not have texts
             hard = with_texts(hard, board, gold)
     pairs: list[Comparison] = []

@@ -83,8 +83,7 @@ def two_golds(
                 continue
             name = before.name if before.name.split else after.name
             by_old, by_new = tracks.setdefault(
-                name.key,
-                (Board(name, before.gold, edition), Board(name, after.gold, edition)),
+                name.key, (Board(name, before.gold, edition), Board(name, after.gold, edition))
             )
             by_old.add(system, before)
             by_new.add(system, after)

@@ -101,7 +101,7 @@ def contradictions(
         odd = [
             place
             for place, (id_, row) in enumerate(zip(file.ids, file.rows))
-            if id_ is not None and id_ in theirs and _differs(row, theirs[id_])
+            if id_ is not None and _differs(row, theirs.get(id_, {}))
         ]
         yield from of_rows(
             file, "shared-id", odd, f"{{}} with an id that belongs to another item in {other.name}"

@@ -113,17 +113,12 @@ class FileQuality(Plain):
     def _annotators(self, ci: str) -> Table:
         head = "annotator" if self.are_people else "position in the list"
         rest = len(self.annotators) - len(self.listed)
-        rows = [
-            (
-                one.name,
-                one.n,
-                Estimate(one.rate),
-                Estimate(one.others_rate),
-                Estimate(one.agreement, one.agreement_ci),
-                Estimate(one.correlation, one.correlation_ci),
-            )
-            for one in self.listed
-        ]
+        rows = list[Row]()
+        for one in self.listed:
+            rates = Estimate(one.rate), Estimate(one.others_rate)
+            agreement = Estimate(one.agreement, one.agreement_ci)
+            correlation = Estimate(one.correlation, one.correlation_ci)
+            rows.append((one.name, one.n, *rates, agreement, correlation))
         return Table(
             heads=(head, "items", "yes", "others", "agreement", "correlation"),
             rows=rows,
