@@ -133,7 +133,9 @@ def test_the_same_gold_changes_nothing(places):
     for name in NOISES:
         path = places[2][0] / name / FILE
         write_json(path, [row for row in json.loads(path.read_text()) if row["id"] < 300])
-    track = only(rescore(old, old, places[2], intervals=FEW))
+    rescoring = rescore(old, old, places[2], intervals=FEW)
+    page, track = rescoring.render("html"), only(rescoring)
+    assert ("4 systems without any change" in page, "<table" in page) == (True, False)
     assert track.common_n == track.old_n == track.new_n
     assert all(row.rank.ci == (0, 0) for row in track.systems)
     assert all(change.ci == (0, 0) for row in track.systems for change in row.scores.values())
