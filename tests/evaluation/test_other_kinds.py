@@ -36,14 +36,12 @@ def systems(tmp_path):
 
 
 @each_edition
-def test_the_leaderboard_ranks_by_the_editions_metrics(done, systems, tmp_path, edition):
+def test_the_leaderboard_ranks_by_the_editions_metrics(in_json, systems, tmp_path, edition):
     folder, gold = systems(edition)
     page = tmp_path / "page.html"
-    options = ("--edition", edition, "--html", page, "--format", "json")
-    out = done("leaderboard", folder, gold, *options)
-    rows = json.loads(out)["rows"]
-    ranked = [row["system"] for row in rows if row.get("rank")]
-    assert ranked == ["oracle", "mine"]
+    options = ("--edition", edition, "--html", page)
+    rows = in_json("leaderboard", folder, gold, *options)["rows"]
+    assert [row["system"] for row in rows if row.get("rank")] == ["oracle", "mine"]
     assert FLOORS[edition] in [row["system"] for row in rows]
     assert all(metric in rows[0] for metric in METRICS[edition])
     text = page.read_text("utf-8")
@@ -68,10 +66,9 @@ def test_pairs_have_the_editions_metrics_and_nothing_of_labels(done, systems, tm
 
 @each_edition
 @pytest.mark.parametrize("verb", ["report --format csv", "ensemble", "gold agreement"])
-def test_verbs_of_labels_with_p_refuse_it_in_a_sentence(shroom, systems, tmp_path, edition, verb):
+def test_verbs_of_labels_with_p_refuse_it_in_a_sentence(refused, systems, tmp_path, edition, verb):
     folder, gold = systems(edition)
     sources = {"report --format csv": (folder / "mine", gold), "gold agreement": (gold,)}
     sources["ensemble"] = (folder / "mine", folder / "oracle", "-o", tmp_path / "out.json")
-    code, out, err = shroom(*verb.split(), *sources[verb], "--edition", edition)
-    assert (code, out) == (1, "")
+    err = refused(*verb.split(), *sources[verb], "--edition", edition)
     assert f"the edition {edition} has the annotation kind" in err
