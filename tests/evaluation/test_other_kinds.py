@@ -13,31 +13,29 @@ METRICS = {
     "visions2026": ("cor", "cor_lbl"),
 }
 FLOORS = dict(zip(METRICS, ("flag everything", "all y", "mark everything")))
-each_edition = pytest.mark.parametrize("edition", METRICS)
+KEYS = {"id", "index", "labels", "soft_labels", "hard_labels"}
+KEYS |= {"has_factual_mistakes", "has_fluency_mistakes"}
+
+
+@pytest.fixture(params=METRICS)
+def edition(request):
+    return request.param
 
 
 @pytest.fixture
-def systems(tmp_path):
+def systems(tmp_path, edition):
     """Return a folder with the example's system and one that has the gold's own answers."""
-
-    def make(edition):
-        folder = tmp_path / "systems"
-        shutil.copytree(EXAMPLES / edition / "system", folder / "mine")
-        (file,) = (folder / "mine").iterdir()
-        (gold,) = (EXAMPLES / edition / "gold").iterdir()
-        keys = ("id", "index", "labels", "soft_labels", "hard_labels")
-        keys += ("has_factual_mistakes", "has_fluency_mistakes")
-        rows = [json.loads(line) for line in gold.read_text("utf-8").splitlines()]
-        own = [{k: v for k, v in row.items() if k in keys} for row in rows]
-        write_lines(folder / "oracle" / file.name, own)
-        return folder, EXAMPLES / edition / "gold"
-
-    return make
+    folder, gold = tmp_path / "systems", EXAMPLES / edition / "gold"
+    shutil.copytree(EXAMPLES / edition / "system", folder / "mine")
+    (file,), (truth,) = (folder / "mine").iterdir(), gold.iterdir()
+    rows = [json.loads(line) for line in truth.read_text("utf-8").splitlines()]
+    own = [{key: row[key] for key in KEYS & row.keys()} for row in rows]
+    write_lines(folder / "oracle" / file.name, own)
+    return folder, gold
 
 
-@each_edition
 def test_the_leaderboard_ranks_by_the_editions_metrics(in_json, systems, tmp_path, edition):
-    folder, gold = systems(edition)
+    folder, gold = systems
     page = tmp_path / "page.html"
     options = ("--edition", edition, "--html", page)
     rows = in_json("leaderboard", folder, gold, *options)["rows"]
@@ -49,9 +47,8 @@ def test_the_leaderboard_ranks_by_the_editions_metrics(in_json, systems, tmp_pat
     assert f"floor: {FLOORS[edition]}" in text
 
 
-@each_edition
 def test_pairs_have_the_editions_metrics_and_nothing_of_labels(done, systems, tmp_path, edition):
-    folder, gold = systems(edition)
+    folder, gold = systems
     inputs = (folder / "oracle", folder / "mine", gold, "--edition", edition, "--trials", "200")
     out = done("compare", *inputs)
     assert all(f", {metric}, n = " in out for metric in METRICS[edition])
@@ -64,10 +61,9 @@ def test_pairs_have_the_editions_metrics_and_nothing_of_labels(done, systems, tm
         assert heading not in text
 
 
-@each_edition
 @pytest.mark.parametrize("verb", ["report --format csv", "ensemble", "gold agreement"])
 def test_verbs_of_labels_with_p_refuse_it_in_a_sentence(refused, systems, tmp_path, edition, verb):
-    folder, gold = systems(edition)
+    folder, gold = systems
     sources = {"report --format csv": (folder / "mine", gold), "gold agreement": (gold,)}
     sources["ensemble"] = (folder / "mine", folder / "oracle", "-o", tmp_path / "out.json")
     err = refused(*verb.split(), *sources[verb], "--edition", edition)
