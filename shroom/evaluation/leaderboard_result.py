@@ -179,8 +179,8 @@ class Leaderboard(Result):
             text += (
                 f"Intervals: {methods(how)}, {drawn(how, 'the items')}; all systems share the same "
                 f"resamples (seed {how.seed}). Ranks: the interval for the rank. It is not "
-                "corrected for the number of systems and is no test: it may be 1–1 although other "
-                "systems are not significantly worse. "
+                "corrected for the number of systems and is not a test: it may be 1–1 although "
+                "other systems are not significantly worse. "
             )
         if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
             text += "rho is undefined (–) if p or the gold p is the same on all items. "
