@@ -176,7 +176,8 @@ class Rescoring(Result):
         if how.resamples:
             text += f" {confidence(how)}s: paired percentile, {drawn(how, 'the items')} in the "
             text += f"old and the new gold, seed {how.seed}."
-        old, new = self.signatures
+        old = joined(track.old_signature for track in self.tracks)
+        new = joined(track.new_signature for track in self.tracks)
         return [
             *(track.table(confidence(how)) for track in self.tracks),
             refused("not rescored", self.invalid),
@@ -189,13 +190,6 @@ class Rescoring(Result):
             for track in self.tracks
             for system in track.systems
         ]
-
-    @property
-    def signatures(self) -> tuple[str, str]:
-        """Signatures of the scores with the old and the new gold."""
-        pairs = zip(*((track.old_signature, track.new_signature) for track in self.tracks))
-        old, new = (joined(signatures) for signatures in pairs)
-        return old, new
 
     @property
     def settings(self) -> dict[str, Any]:

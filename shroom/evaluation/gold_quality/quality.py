@@ -68,7 +68,9 @@ def gold_quality(
     [('accuracy', 0.188), ('rho', 0.193)]
     """
     settings = intervals or Intervals()
-    problems, chosen = Problems(), _chosen(edition, gold)
+    problems, chosen = Problems(), None
+    if edition is not None or file_beside(gold) is not None:
+        chosen, _ = resolve(edition, gold)
     files = read_gold(gold, chosen, problems)
     if not any(file.is_annotated for file in files):
         keys = ", ".join(map(files[0].edition.item.key, annotation_keys(files[0].edition)))
@@ -98,13 +100,6 @@ def gold_quality(
             between += contradictions(file, other, pair, is_one_split=is_one_split)
         qualities.append(_of_file(file, pairs, between, settings))
     return GoldQuality(qualities, settings, near, problems)
-
-
-def _chosen(edition: Edition | Source | None, gold: Source) -> Edition | None:
-    """Return the edition that is named or next to the gold; ``None`` to recognise the rows."""
-    if edition is None and file_beside(gold) is None:
-        return None
-    return resolve(edition, gold)[0]
 
 
 def _place(file: GoldFile) -> str:
