@@ -23,13 +23,7 @@ from shroom.cli.result_options import Outcome, result_options
 )
 @named_edition("the edition or data set that matches the keys of the rows")
 @interval_options(1000, method=False)
-@result_options(
-    "gold",
-    "against",
-    "edition",
-    about="Print text, or one JSON object.",
-    html=True,
-)
+@result_options("gold", "against", "edition", about="Print text, or one JSON object.", html=True)
 def command(gold: str, edition: str | None, **settings: Any) -> Outcome:
     """Check GOLD for errors, and report the smallest detectable difference between systems.
 
@@ -45,4 +39,4 @@ def command(gold: str, edition: str | None, **settings: Any) -> Outcome:
 
     # Without an edition, each file goes by its own rows.
     quality = gold_quality(gold, edition=edition_named(edition, gold), **settings)
-    return Outcome(quality, [quality.problems], wrong=bool(quality.errors))
+    return Outcome(quality, [quality.left_out], wrong=bool(quality.errors))

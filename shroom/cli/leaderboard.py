@@ -22,16 +22,13 @@ from shroom.core.problems import printable
 @option("--split", "Split for the ranking; required if GOLD contains several splits.")
 @option(
     "--trials",
-    "Number of trials of each randomisation test; by default 10000; for many systems, more.",
+    "Number of trials of each randomisation test.",
     TRIALS,
+    show_default="10000; more for many systems",
 )
 @interval_options(10_000)
 @result_options(
-    "folder",
-    "gold",
-    about="Format of the leaderboard.",
-    forms=("csv", "markdown"),
-    html=True,
+    "folder", "gold", about="Format of the leaderboard.", forms=("csv", "markdown"), html=True
 )
 def command(folder: str, gold: str, **settings: Any) -> Outcome:
     """Rank the submissions in FOLDER by their scores on GOLD, with confidence intervals.

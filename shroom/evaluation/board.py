@@ -163,9 +163,6 @@ def chosen(tracks: Sequence[Board], track: str | None) -> list[Board]:
 
 def absent(tracks: Sequence[Board]) -> dict[str, list[str]]:
     """Return the systems missing on each track, by the track's name."""
-    systems = sorted({system for board in tracks for system in board.systems})
-    lacking = {
-        board.name.track: [system for system in systems if system not in board.tracks]
-        for board in tracks
-    }
+    systems = {system for board in tracks for system in board.systems}
+    lacking = {board.name.track: sorted(systems - board.tracks.keys()) for board in tracks}
     return {track: names for track, names in lacking.items() if names}

@@ -31,8 +31,6 @@ from shroom.scoring.units import with_unit
 TRIALS = 10_000
 #: A comparison needs more resamples than a single score.
 INTERVALS = Intervals(10_000)
-#: The power of a test that finds the detectable difference.
-POWER = 0.8
 
 
 def compare(
@@ -85,12 +83,8 @@ def compare(
     if baseline is not None:
         sources = by_name(submissions, next(iter(verdicts.values())).edition)
         baseline = _name_of(baseline, sources)
-    compared, left_out = [], []
-    for board in boards(verdicts):
-        if len(board.tracks) > 1 and (baseline is None or baseline in board.tracks):
-            compared.append(board)
-        else:
-            left_out.append(str(board.name) or "the file")
+    every = boards(verdicts)
+    compared = [it for it in every if len(it.tracks) > 1 and baseline in (None, *it.tracks)]
     if not compared:
         others = "" if baseline is None else f" including {printable(baseline)}"
         raise ShroomError(
@@ -109,9 +103,9 @@ def compare(
     settings = f"ar:{trials}|seed:{intervals.seed}"
     if intervals.resamples:
         settings = f"bs:{intervals.resamples}|{settings}"
-    return Comparisons(
-        rows, f"{of_tracks}|{settings}", intervals, trials, problems, baseline, left_out
-    )
+    signature = f"{of_tracks}|{settings}"
+    left_out = [str(board.name) or "the file" for board in every if board not in compared]
+    return Comparisons(rows, signature, intervals, trials, problems, baseline, left_out)
 
 
 def _name_of(baseline: Source, sources: Mapping[str, Source]) -> str:
@@ -141,13 +135,11 @@ def compare_systems(
     if baseline is not None:
         place = board.systems.index(baseline)
         pairs = [(other, place) for other in range(len(board.systems)) if other != place]
-    return [
-        comparison
-        for metric in metrics
-        for comparison in _by_metric(
-            board, metric, pairs, resampled.get(metric.name), intervals, trials
-        )
-    ]
+    comparisons = list[Comparison]()
+    for metric in metrics:
+        drawn = resampled.get(metric.name)
+        comparisons += _by_metric(board, metric, pairs, drawn, intervals, trials)
+    return comparisons
 
 
 def _by_metric(
@@ -177,7 +169,7 @@ def _by_metric(
             ci = resampled_interval(drawn, settings.confidence, by_bca)
             spread = _spread(drawn)
             # If the systems never differ, nothing is known about the spread.
-            detectable = detectable_difference(spread, ALPHA, POWER) if spread else None
+            detectable = detectable_difference(spread, ALPHA) if spread else None
         comparisons.append(
             Comparison(
                 a=systems[a],
@@ -233,10 +225,8 @@ def indistinguishable(
         return [1] * count, [True] * count
     # The least p of the test, times the number of pairs, must still be well below the level.
     enough = max(TRIALS, 40 * len(pairs))
-    p = np.nan_to_num(
-        randomisation(metric, statistics, pairs, trials or enough, seed, unit), nan=1.0
-    )
+    p = randomisation(metric, statistics, pairs, trials or enough, seed, unit)
     table = np.ones((count, count))
-    for (a, b), adjusted in zip(pairs, holm(p)):
+    for (a, b), adjusted in zip(pairs, holm(np.nan_to_num(p, nan=1.0))):
         table[a, b] = table[b, a] = adjusted
     return groups(table, ALPHA).tolist(), (table[0] > ALPHA).tolist()

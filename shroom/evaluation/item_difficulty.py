@@ -79,16 +79,12 @@ def _items(board: Board, rows: NDArray[np.intp]) -> list[Item]:
     ]
 
 
-def with_texts(items: list[Item], points: list[Datapoint]) -> list[Item]:
-    """Return items with their texts, from the datapoints of all items of the gold."""
-    return [replace(item, point=points[item.row]) for item in items]
-
-
-def datapoints(board: Board, gold: Source) -> list[Datapoint]:
-    """Return the datapoints of a board's items, in the order of its gold."""
+def with_texts(items: list[Item], board: Board, gold: Source) -> list[Item]:
+    """Return items of a board with their texts, which are read from its gold."""
 
     def own(documents: list[Document]) -> list[Document]:
         files = [document for document in documents if document.file == board.gold.file]
         return files or documents[:1]
 
-    return read_files(gold, choose=own)[0].datapoints
+    points = read_files(gold, choose=own)[0].datapoints
+    return [replace(item, point=points[item.row]) for item in items]

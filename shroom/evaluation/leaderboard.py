@@ -80,27 +80,25 @@ def leaderboard(
     edition, _ = resolve(edition, gold)
     metrics = ranking(edition, metric)
     if split is not None and split not in edition.split_names:
-        names_of = edition.split_names
+        names = edition.split_names
         raise UnknownName(
-            f"{edition.name} has no split '{printable(split)}';{nearest(split, names_of)} "
-            f"its splits are {', '.join(names_of)}"
+            f"{edition.name} has no split '{printable(split)}';{nearest(split, names)} "
+            f"its splits are {', '.join(names)}"
         )
-    names = tuple(metric.name for metric in metrics)
     systems: Mapping[str, Sequence[Source]]
+    others: list[Path] = []
     if is_path(submissions):
         folder, others = submissions_in(submissions, gold, edition)
         if are_outputs(submissions, folder):
             return _of_outputs(folder, others, gold, metrics, split, edition)
         systems = folder
     else:
-        systems, others = {name: [it] for name, it in by_name(submissions, edition).items()}, []
+        systems = {name: [source] for name, source in by_name(submissions, edition).items()}
         if not systems:
             raise ShroomError("there is no submission to rank")
     verdicts, invalid = checked_systems(systems, gold, split, edition)
     tracks = [board for board in boards(verdicts) if split in (None, board.name.split)]
-    only = _only_split(tracks, gold)
-    if not tracks:
-        return Leaderboard([], invalid, names, split or "", "", intervals, edition.title, others)
+    only = _only_split(tracks, gold) or split or ""
     intervals = with_unit(intervals, (board.gold for board in tracks), edition)
     rows = [
         row
@@ -113,18 +111,16 @@ def leaderboard(
     ]
     if edition.average and len(tracks) > 1:
         rows += means(tracks, metrics, intervals, rows)
-    of_tracks = joined(board.signature for board in tracks)
-    missing = absent(tracks)
     return Leaderboard(
         rows,
         invalid,
-        names,
+        tuple(metric.name for metric in metrics),
         only,
-        of_tracks,
+        joined(board.signature for board in tracks),
         intervals,
         edition.title,
         others,
-        missing,
+        absent(tracks),
         higher_is_better=metrics[0].higher_is_better,
         trials=trials,
     )

@@ -19,6 +19,7 @@ from shroom.metrics.base import Floats, Metric
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals, interval, mean_interval
 from shroom.scoring.in_memory import InMemory
+from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.signature import gold_hash
 from shroom.scoring.tables import Estimate, score_cells
@@ -35,8 +36,7 @@ def of_systems(
     estimates = [dict[str, Estimate]() for _ in seen]
     for shown in ranking_metrics(board.edition):
         for system, (metric, rows) in enumerate(board.scored(shown)):
-            value = metric(rows)
-            ci = None
+            value, ci = metric(rows), None
             if drawn:
                 ci = interval(metric, rows, value, drawn[shown.name][system], settings)
             estimates[system][shown.name] = Estimate(value, ci, seen[system])
@@ -64,10 +64,7 @@ def in_order(
 
 
 def means(
-    tracks: Sequence[Board],
-    metrics: Sequence[Metric],
-    settings: Intervals,
-    rows: Sequence[Row],
+    tracks: Sequence[Board], metrics: Sequence[Metric], settings: Intervals, rows: Sequence[Row]
 ) -> list[Row]:
     """Return the systems with all tracks, ranked by the unweighted mean of their scores."""
     systems = [s for s in tracks[0].systems if all(s in other.tracks for other in tracks)]
@@ -81,17 +78,16 @@ def means(
     ]
     mean = _mean([board.scores(metrics) for board in every], metrics)
     drawn = _mean(resampled, metrics) if all(resampled) else {}
-    estimates, seen = list[dict[str, Estimate]](), list[int]()
+    estimates = [dict[str, Estimate]() for _ in systems]
+    seen = [sum(board.tracks[system].in_sample for board in every) for system in systems]
     for place, system in enumerate(systems):
         own = [row.estimates for row in rows if row.kind == "system" and row.system == system]
-        seen.append(sum(board.in_sample[place] for board in every))
-        estimates.append({})
         for name, scores in mean.items():
             values = [cells[name].value for cells in own]
             ends = [cells[name].ci for cells in own] if drawn and None not in values else []
             ci = mean_interval([it for it in values if it is not None], ends, share_items=shared)
             value = None if np.isnan(scores[place]) else float(scores[place])
-            estimates[-1][name] = Estimate(value, ci, seen[-1])
+            estimates[place][name] = Estimate(value, ci, seen[place])
     track, n = f"mean of {len(tracks)} tracks", sum(board.gold.n for board in tracks)
     places = ranked(metrics, mean, drawn, settings.confidence)
     return in_order(track, systems, places, estimates, n, seen)
@@ -121,28 +117,14 @@ def annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
         return []
     names = [metric.name for metric in ranking_metrics(edition) if metric.name in CEILING]
     figures = estimated({name: CEILING[name] for name in names}, votes, settings)
-    return [
-        Row(
-            "one annotator",
-            board.name.track,
-            "reference",
-            estimates=figures,
-            n=board.gold.n,
-        )
-    ]
+    return [Row("one annotator", board.name.track, "reference", estimates=figures, n=board.gold.n)]
 
 
 def floors(board: Board, metrics: Sequence[Metric]) -> list[Row]:
     """Return the rows of floors, and of gold labels used as p."""
+    track, n = board.name.track, board.gold.n
+    floors = kind_of(board.edition).floors(board.gold, metrics, board.edition)
     return [
-        Row(
-            name,
-            board.name.track,
-            "reference" if name == "gold label as p" else "floor",
-            estimates=score_cells(scores, {}),
-            n=board.gold.n,
-        )
-        for name, scores in kind_of(board.edition)
-        .floors(board.gold, metrics, board.edition)
-        .items()
+        Row(name, track, floor_or_reference(name), estimates=score_cells(scores, {}), n=n)
+        for name, scores in floors.items()
     ]

@@ -12,7 +12,7 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.board import Board, boards, chosen
 from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
-from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
+from shroom.evaluation.item_difficulty import Item, hardest, with_texts
 from shroom.evaluation.submissions import read
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.evaluation.verdicts import by_place, not_above_floor
@@ -36,21 +36,21 @@ HARDEST = 20
 class TrackReport:
     """All systems on one track, in the order of their ranks."""
 
-    track: str
-    split: str
-    n: int
-    gold: str
+    board: Board
     systems: list[SystemReport]
     comparisons: list[Comparison]
     items: list[Item]
-    signature: str
 
     def __repr__(self) -> str:
-        return f"TrackReport({self.name}, n={self.n}: {', '.join(it.name for it in self.systems)})"
+        return f"TrackReport({self.name}, n={self.n}: {', '.join(self.board.systems)})"
 
     @property
     def name(self) -> str:
-        return f"{self.split} {self.track}".strip()
+        return str(self.board.name)
+
+    @property
+    def n(self) -> int:
+        return self.board.gold.n
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,20 +128,17 @@ def report(
     gold = as_source(gold, "gold")
     keys = slice_keys(by)
     verdicts, problems = read(submissions, gold, by=keys, edition=edition)
-    computed = with_ranking_metrics(next(iter(verdicts.values())).edition, metrics)
+    edition = next(iter(verdicts.values())).edition
+    computed = with_ranking_metrics(edition, metrics)
     golds = (track.gold for verdict in verdicts.values() for track in verdict.aligned)
-    intervals = with_unit(intervals, golds, next(iter(verdicts.values())).edition)
+    intervals = with_unit(intervals, golds, edition)
     scores = {
         system: score_checked(verdict, by=keys, metrics=computed, intervals=intervals)
         for system, verdict in verdicts.items()
     }
     unsliced = dict.fromkeys(note for score in scores.values() for note in score.unsliced)
-    tracks = [
-        _track(board, gold, scores, computed, intervals, trials)
-        for board in sorted(
-            chosen(boards(verdicts), track), key=lambda it: (it.name.split, it.name.track)
-        )
-    ]
+    shown = sorted(chosen(boards(verdicts), track), key=lambda board: board.name.key)
+    tracks = [_track(board, gold, scores, computed, intervals, trials) for board in shown]
     names = [metric.name for metric in computed]
     means: dict[str, list[SystemReport]] = {}
     for system, score in scores.items():
@@ -150,14 +147,9 @@ def report(
             means.setdefault(result.title, []).append(own)
     for of_mean in means.values():
         of_mean.sort(key=lambda own: _place(own.whole[names[0]].value, computed[0]))
-    verdict = _verdict(tracks, computed[0], intervals)
+    answers = [(track.name, _best(track, computed[0], intervals)) for track in tracks]
+    verdict = by_place(answers, scores)
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict, means)
-
-
-def _verdict(tracks: Sequence[TrackReport], metric: Metric, how: Intervals) -> str:
-    """Return which system is best on each track."""
-    answers = [(track.name, _best(track, metric, how)) for track in tracks]
-    return by_place(answers, {system.name for track in tracks for system in track.systems})
 
 
 def _place(score: float | None, metric: Metric) -> float:
@@ -171,7 +163,6 @@ def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
     name, best = metric.name, first.whole[metric.name]
     if best.value is None:
         return f"{name} is undefined"
-    value = ", ".join(filter(None, (figure(best.value), within(best.ci, how))))
     floors = {
         floor: scores.get(name)
         for floor, scores in first.score.floors.items()
@@ -179,10 +170,11 @@ def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
     }
     scores = [system.whole[name] for system in track.systems]
     floor = not_above_floor(scores, floors, higher_is_better=metric.higher_is_better)
+    value, ci = figure(best.value), within(best.ci, how)
     if not others:
-        shown = within(best.ci, how)
-        of = f" ({shown})" if shown else ""
-        return f"{first.name} scores {figure(best.value)} in {name}{of}{floor}"
+        of = f" ({ci})" if ci else ""
+        return f"{first.name} scores {value} in {name}{of}{floor}"
+    value += f", {ci}" if ci else ""
     second = others[0]
     pairs = [pair for pair in track.comparisons if pair.metric == name]
     pair = next(pair for pair in pairs if {pair.a, pair.b} == {first.name, second.name})
@@ -213,35 +205,21 @@ def _track(
     """Return the report of all systems on one track; a single system has no rank."""
     several = len(board.systems) > 1
     ranking = ranking_metrics(board.edition)
-    by_rank = sorted(zip(board.ranks(ranking), board.systems), key=lambda it: it[0][0])
-    board = board.chosen([system for _, system in by_rank])
     resampled = board.resampled(ranking, intervals) if several else {}
-    places = board.ranks(ranking, resampled, intervals.confidence)
-    results = {
-        (system, result.split, result.track): result
-        for system in board.systems
-        for result in scores[system].results
-    }
+    ranks = dict(zip(board.systems, board.ranks(ranking, resampled, intervals.confidence)))
+    board = board.chosen(sorted(board.systems, key=lambda system: ranks[system][0]))
     systems = []
-    for name, place in zip(board.systems, places):
-        result = results[name, board.name.split, board.name.track]
-        rank = place if several else (None, None)
+    for name in board.systems:
+        own = zip(scores[name].results, scores[name].tracks)
+        result = next(result for result, track in own if track is board.tracks[name])
+        rank = ranks[name] if several else (None, None)
         systems.append(portrait(name, result, metrics, intervals, board, rank))
-    is_binary = board.edition.annotation.kind == "binary"
-    hard = hardest(board, HARDEST) if is_binary else []
-    if hard:
+    hard = list[Item]()
+    if board.edition.annotation.kind == "binary":
+        hard = hardest(board, HARDEST)
         with suppress(ShroomError):  # the gold need not have texts
-            hard = with_texts(hard, datapoints(board, gold))
+            hard = with_texts(hard, board, gold)
     pairs: list[Comparison] = []
     if several:
         pairs = compare_systems(board, metrics=metrics, intervals=intervals, trials=trials)
-    return TrackReport(
-        track=board.name.track,
-        split=board.name.split,
-        n=board.gold.n,
-        gold=board.gold.file,
-        systems=systems,
-        comparisons=pairs,
-        items=hard,
-        signature=board.signature,
-    )
+    return TrackReport(board, systems, pairs, hard)

@@ -176,7 +176,8 @@ class Rescoring(Result):
         if how.resamples:
             text += f" {confidence(how)}s: paired percentile, {drawn(how, 'the items')} in the "
             text += f"old and the new gold, seed {how.seed}."
-        old, new = self.signatures
+        old = joined(track.old_signature for track in self.tracks)
+        new = joined(track.new_signature for track in self.tracks)
         return [
             *(track.table(confidence(how)) for track in self.tracks),
             refused("not rescored", self.invalid),
@@ -189,13 +190,6 @@ class Rescoring(Result):
             for track in self.tracks
             for system in track.systems
         ]
-
-    @property
-    def signatures(self) -> tuple[str, str]:
-        """Signatures of the scores with the old and the new gold."""
-        pairs = zip(*((track.old_signature, track.new_signature) for track in self.tracks))
-        old, new = (joined(signatures) for signatures in pairs)
-        return old, new
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -258,46 +252,34 @@ def _track_change(
     golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
 ) -> TrackChange:
     old, new = golds.old, golds.new
-    return TrackChange(
-        old.name.split,
-        old.name.track,
-        old.gold.n,
-        new.gold.n,
-        old.gold.n + new.gold.n - golds.n,
-        _rescored(golds, metrics, usual, settings),
-        old.signature,
-        new.signature,
-    )
-
-
-def _rescored(
-    golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
-) -> list[Rescored]:
-    """Return the systems by both golds in the order of the new ranks."""
     values: list[dict[str, Sequence[Any]]] = []
-    for board in (golds.old, golds.new):
+    for board in (old, new):
         scores = board.scores(metrics)
         values.append({_RANK: [place for place, _ in ranked(usual, scores)], **scores})
     moved = _moved(golds, metrics, usual, settings)
 
     def change(name: str, system: int) -> Change:
-        old, new = (own[name][system] for own in values)
-        if old is None or new is None:
-            return Change(old, new, None, None)
+        before, after = (own[name][system] for own in values)
+        if before is None or after is None:
+            return Change(before, after, None, None)
         ends = percentile_interval if name == _RANK else resampled_interval
         ci = ends(moved[name][system], settings.confidence) if moved else None
-        return Change(old, new, new - old, ci)
+        return Change(before, after, after - before, ci)
 
     systems = [
         Rescored(
             name,
             change(_RANK, system),
             {metric.name: change(metric.name, system) for metric in metrics},
-            golds.old.in_sample[system],
+            old.in_sample[system],
         )
-        for system, name in enumerate(golds.old.systems)
+        for system, name in enumerate(old.systems)
     ]
-    return sorted(systems, key=lambda row: (row.rank.new, row.rank.old, row.system))
+    systems.sort(key=lambda row: (row.rank.new, row.rank.old, row.system))
+    sizes = (old.gold.n, new.gold.n, old.gold.n + new.gold.n - golds.n)
+    return TrackChange(
+        old.name.split, old.name.track, *sizes, systems, old.signature, new.signature
+    )
 
 
 def _moved(

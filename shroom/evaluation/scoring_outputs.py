@@ -88,23 +88,21 @@ def read_outputs(
     scored: dict[str, Scores] = {}
     invalid, revealed = [], set()
     for system, paths in systems.items():
-        names = {*_names(paths)}
         found = _scores(paths, columns, edition)
         if isinstance(found, str):
             invalid.append(Invalid(system, [found]))
         else:
             scored[system] = found
-        if FILES[1] in names:
+        if FILES[1] in _names(paths):
             revealed.add(system)
     worst = {column.key: worst_scores(edition)[column.key] for column in columns}
     hidden = [it for it in scored if it not in revealed and scored[it] == worst]
     if revealed or len(hidden) == len(scored):
         for system in hidden:
             del scored[system]
-            problem = f"{systems[system][0]}: expected {FILES[1]}, got only the worst scores, which"
-            invalid.append(
-                Invalid(system, [f"{problem} that a blind phase shows instead of the real scores"])
-            )
+            problem = f"{systems[system][0]}: expected {FILES[1]}, got only the worst scores, "
+            problem += "which a blind phase shows instead of the real scores"
+            invalid.append(Invalid(system, [problem]))
     return scored, invalid
 
 

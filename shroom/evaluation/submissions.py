@@ -122,14 +122,12 @@ def _merged(parts: Sequence[Checked]) -> Checked:
     for part in parts:
         problems.extend(part.problems)
         for track in part.tracks:
-            key, file = (track.name.split, track.name.track), track.predictions.file
-            if key in first:
+            file = track.predictions.file
+            if (other := first.setdefault(track.name.key, file)) != file:
                 expected = f"one file for {track.name}"
-                problems.add("file-twice", file, expected, f"a second file besides {first[key]}")
-            first.setdefault(key, file)
-    return replace(
-        parts[0], problems=problems, tracks=[track for part in parts for track in part.tracks]
-    )
+                problems.add("file-twice", file, expected, f"a second file besides {other}")
+    tracks = [track for part in parts for track in part.tracks]
+    return replace(parts[0], problems=problems, tracks=tracks)
 
 
 def _error_lines(problems: Problems) -> list[str]:

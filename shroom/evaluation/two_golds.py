@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
 from shroom.evaluation.board import Board
 from shroom.evaluation.submissions import Invalid, names, refuse_piped_gold, submissions_in
 from shroom.metrics.cluster_bootstrap import places
-from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.rows import Rows
@@ -77,11 +76,14 @@ def two_golds(
             invalid.append(Invalid(system, list(errors.lines())))
             problems.extend(errors)
             continue
-        for before, after in _pairs(*verdicts):
+        after_by_file = {it.predictions.file: it for part in verdicts[1] for it in part.aligned}
+        for before in (it for part in verdicts[0] for it in part.aligned):
+            after = after_by_file.get(before.predictions.file)
+            if after is None:
+                continue
             name = before.name if before.name.split else after.name
             by_old, by_new = tracks.setdefault(
-                (name.split, name.track),
-                (Board(name, before.gold, edition), Board(name, after.gold, edition)),
+                name.key, (Board(name, before.gold, edition), Board(name, after.gold, edition))
             )
             by_old.add(system, before)
             by_new.add(system, after)
@@ -93,17 +95,6 @@ def two_golds(
         )
     matched = [_matched(*boards) for boards in tracks.values()]
     return sorted(matched, key=lambda golds: golds.old.name.order), invalid
-
-
-def _pairs(old: Iterable[Checked], new: Iterable[Checked]) -> list[tuple[AlignedPair, AlignedPair]]:
-    """Return each file of predictions, aligned with both golds."""
-    by_file = {track.predictions.file: track for part in new for track in part.aligned}
-    return [
-        (track, by_file[track.predictions.file])
-        for part in old
-        for track in part.aligned
-        if track.predictions.file in by_file
-    ]
 
 
 def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:

@@ -42,10 +42,7 @@ def of_comparisons(found: Any) -> str:
     tracks: dict[str, dict[str, list[Any]]] = {}
     for pair in found.comparisons:
         tracks.setdefault(pair.place, {}).setdefault(pair.metric, []).append(pair)
-    sentences = [
-        (place, _of_metrics(by_metric, found, found.baseline))
-        for place, by_metric in tracks.items()
-    ]
+    sentences = [(place, _of_metrics(by_metric, found)) for place, by_metric in tracks.items()]
     known = [pair.p_adjusted for pair in found.comparisons if pair.p_adjusted is not None]
     significant = any(pair.significant for pair in found.comparisons)
     if len(tracks) > 1 and len(known) == len(found.comparisons) and not significant:
@@ -62,7 +59,7 @@ def of_comparisons(found: Any) -> str:
     return answer + unfair * bool(names)
 
 
-def _of_metrics(by_metric: dict[str, list[Any]], found: Any, baseline: str | None) -> str:
+def _of_metrics(by_metric: dict[str, list[Any]], found: Any) -> str:
     """Return the clauses of the metrics of one track, those with a significant difference first."""
     pairs = next(iter(by_metric.values()))
     real = {name: [it for it in of if it.significant] for name, of in by_metric.items()}
@@ -70,10 +67,9 @@ def _of_metrics(by_metric: dict[str, list[Any]], found: Any, baseline: str | Non
     if len(pairs) == 1:
         said = _of_one_pair([real[name][0] for name in clear], found.intervals)
     else:
-        said = [_of_pairs(name, len(pairs), real[name], baseline) for name in clear]
-    for name, of_metric in by_metric.items():
-        if name not in clear:
-            said.append(_not_significant(name, of_metric, found))
+        said = [_of_pairs(name, len(pairs), real[name], found.baseline) for name in clear]
+    unclear = [name for name in by_metric if name not in clear]
+    said += [_not_significant(name, by_metric[name], found) for name in unclear]
     if not clear:
         return f"{_which(pairs)}: {'; '.join(said)}"
     answer = "; ".join(said)
@@ -89,11 +85,9 @@ def _of_one_pair(real: Sequence[Any], intervals: Intervals) -> list[str]:
     """Return in which metrics the one system is better, and in which the other one."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for pair in real:
-        ci, difference = pair.ci, pair.difference or 0.0
-        if ci is not None and difference < 0:
-            ci = -ci[1], -ci[0]
+        difference, ci = _absolute(pair)
         how = _in_brackets(within(ci, intervals), p_in_words(pair.p_adjusted or 0.0))
-        by = f"in {pair.metric} by {figure(abs(difference))}{how}"
+        by = f"in {pair.metric} by {figure(difference)}{how}"
         metrics.setdefault(_better_and_worse(pair), []).append(by)
     return [f"{a} is better than {b} {in_words(it, len(it))}" for (a, b), it in metrics.items()]
 
@@ -116,12 +110,14 @@ def _of_pairs(metric: str, count: int, real: Sequence[Any], baseline: str | None
     every = "both" if count == 2 else f"all {count}"
     how_many = every if len(real) == count else f"{len(real)} of the {count}"
     said = f"{how_many} differences in {metric} {_are(len(real))} significant"
+    if len(real) > _MOST:
+        return f"{said} {corrected}"
     named = []
     for pair in real:
-        (better_one, other), p = _better_and_worse(pair), p_in_words(pair.p_adjusted or 0.0)
-        named.append(f"{better_one} is better than {other} by {figure(abs(pair.difference or 0))}")
-        named[-1] += f" ({p})"
-    return f"{said} {corrected}" + (f": {in_words(named)}" if len(real) <= _MOST else "")
+        better_one, other = _better_and_worse(pair)
+        by, p = figure(abs(pair.difference or 0.0)), p_in_words(pair.p_adjusted or 0.0)
+        named.append(f"{better_one} is better than {other} by {by} ({p})")
+    return f"{said} {corrected}: {in_words(named)}"
 
 
 def _not_significant(metric: str, pairs: Sequence[Any], found: Any) -> str:
@@ -130,22 +126,23 @@ def _not_significant(metric: str, pairs: Sequence[Any], found: Any) -> str:
     if not known:
         what = "the difference is" if count == 1 else "all differences are"
         return f"in {metric} {what} undefined"
-    if count == 1:
-        how = _in_brackets(*_higher(pairs[0], found.intervals), p_in_words(known[0]))
-        few = _too_few(1, found.trials)
-        return f"in {metric} the difference is not significant{how}{f'; {few}' if few else ''}"
-    least = _least(pairs, min(known), found.trials)
-    return f"in {metric} none of the {count} differences is significant ({least})"
-
-
-def _higher(pair: Any, intervals: Intervals) -> tuple[str, str]:
-    """Return which system has the higher score, by how much, and the interval of this."""
-    difference, ci, higher = pair.difference or 0.0, pair.ci, pair.a
-    if difference < 0:
-        higher, difference = pair.b, -difference
-        ci = ci and (-ci[1], -ci[0])
+    if count > 1:
+        least = _least(pairs, min(known), found.trials)
+        return f"in {metric} none of the {count} differences is significant ({least})"
+    pair, few = pairs[0], _too_few(1, found.trials)
+    difference, ci = _absolute(pair)
+    higher = pair.a if difference == pair.difference else pair.b
     shown = f"{higher} scores {figure(difference)} higher" if difference else "equal scores"
-    return shown, within(ci, intervals)
+    how = _in_brackets(shown, within(ci, found.intervals), p_in_words(known[0]))
+    return f"in {metric} the difference is not significant{how}{f'; {few}' if few else ''}"
+
+
+def _absolute(pair: Any) -> tuple[float, Any]:
+    """Return the absolute difference of a pair, and its interval."""
+    difference, ci = pair.difference or 0.0, pair.ci
+    if difference < 0 and ci is not None:
+        ci = -ci[1], -ci[0]
+    return abs(difference), ci
 
 
 def _least(pairs: Sequence[Any], p: float, trials: int) -> str:
@@ -177,16 +174,12 @@ def of_leaderboard(board: Any) -> str:
         systems = [row for row in rows if row.kind == "system"]
         floors = {row.system: row.scores.get(board.metric) for row in rows if row.kind == "floor"}
         scores = [row.estimates[board.metric] for row in systems]
-        ranks = _of_ranks(systems, board.metric, board.intervals, board.trials)
         floor = not_above_floor(scores, floors, higher_is_better=board.higher_is_better)
-        ranked.append((title, f"{ranks}{floor}"))
-    count = len(board.invalid)
-    invalid = f"{counted(count, 'submission')} {_are(count)} not ranked because of errors."
-    said = [
-        by_place(ranked, {row.system for row in board.rows}) or "No submission can be ranked.",
-        *([invalid] if count else []),
-    ]
-    return " ".join(said)
+        ranked.append((title, f"{_of_ranks(systems, board)}{floor}"))
+    answer = by_place(ranked, {row.system for row in board.rows}) or "No submission can be ranked."
+    if count := len(board.invalid):
+        answer += f" {counted(count, 'submission')} {_are(count)} not ranked because of errors."
+    return answer
 
 
 def not_above_floor(
@@ -212,25 +205,24 @@ def not_above_floor(
     return f". {which} {entirely}{side} the best floor ({best}, {figure(known[best])})"
 
 
-def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals, trials: int | None) -> str:
-    first = [row for row in rows if row.rank == 1]
-    others, lead = [row for row in rows if row.rank != 1], first[0]
+def _of_ranks(rows: Sequence[Any], board: Any) -> str:
+    metric = board.metric
+    first, lead = [row for row in rows if row.rank == 1], rows[0]
     estimate = lead.estimates[metric]
     if estimate.value is None:
         return f"No system has a defined {metric}"
-    undefined = [row.system for row in others if row.estimates[metric].value is None]
-    others = [row for row in others if row.system not in undefined]
+    undefined = [row.system for row in rows if row.estimates[metric].value is None]
+    others = [row for row in rows if row.rank != 1 and row.system not in undefined]
     without = f"; {metric} of {in_words(undefined)} is undefined" if undefined else ""
     fitted = "fitted on items of this gold" if any(row.in_sample for row in first) else ""
-    how = _in_brackets(figure(estimate.value), within(estimate.ci, intervals), fitted)
+    how = _in_brackets(figure(estimate.value), within(estimate.ci, board.intervals), fitted)
     names = in_words([row.system for row in first])
     is_first = "is first" if len(first) == 1 else "share the first rank"
     sentence = f"{names} {is_first} by {metric}{how}{without}"
     if not others:
         return sentence if undefined or len(first) > 1 else f"{sentence}; no other system is ranked"
     count = len(others)
-    few = _too_few(len(rows) * (len(rows) - 1) // 2, trials) if trials else ""
-    if few:
+    if few := board.trials and _too_few(len(rows) * (len(rows) - 1) // 2, board.trials):
         return f"{sentence}; whether other systems are worse is unknown, because {few}"
     if lead.group is None:
         rest = "the other system is" if count == 1 else f"the {count} other systems are"
@@ -252,9 +244,9 @@ def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals, trials: in
 
 def of_rescoring(found: Any) -> str:
     """Return whether anything changes with the new gold, and which ranks change significantly."""
-    tracks = [(track.title, _of_changes(track, found.metric)) for track in found.tracks]
     if all(not track.changed for track in found.tracks):
         return "Nothing changes: all scores and ranks are the same with the old and the new gold."
+    tracks = [(track.title, _of_changes(track, found.metric)) for track in found.tracks]
     return by_place(tracks, {row.system for track in found.tracks for row in track.systems})
 
 
@@ -262,9 +254,9 @@ def _of_changes(track: Any, metric: str) -> str:
     rows = track.systems
     if not track.changed:
         return "Nothing changes"
-    change = _range([row.scores[metric].difference for row in rows])
-    others = {it: _range([row.scores[it].difference for row in rows]) for it in rows[0].scores}
-    changes = [f"{it} by {more}" for it, more in others.items() if more and it != metric]
+    ranges = {it: _range([row.scores[it].difference for row in rows]) for it in rows[0].scores}
+    change = ranges.pop(metric)
+    changes = [f"{name} by {more}" for name, more in ranges.items() if more]
     if change:
         scores = f"{metric} changes by {in_words([change, *changes], 1 + len(changes))}"
     else:
@@ -274,11 +266,11 @@ def _of_changes(track: Any, metric: str) -> str:
     if len(rows) == 1:
         return f"For {rows[0].system}, {scores}"
     moved = [row for row in rows if row.rank.difference]
+    if not moved:
+        return f"No rank changes; {scores}"
     old = in_words([row.system for row in rows if row.rank.old == 1])
     new = in_words([row.system for row in rows if row.rank.new == 1])
     first = f"{new} {'remains first' if old == new else f'is first instead of {old}'}"
-    if not moved:
-        return f"No rank changes; {scores}"
     ranks = track.moved
     if all(row.rank.ci is not None for row in rows):
         real = [row for row in moved if row.is_clear]

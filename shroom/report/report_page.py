@@ -52,7 +52,7 @@ def page(report: Report, command: str) -> str:
         If jinja2 or matplotlib is missing.
     """
     require("report", "jinja2", "matplotlib")
-    splits = list(dict.fromkeys(track.split for track in report.tracks if track.split))
+    splits = list(dict.fromkeys(it.board.name.split for it in report.tracks))
     warnings = [*(problem.sentence for problem in report.warnings), *report.unsliced]
     plots = _plots(report.tracks)
     several = any(track.comparisons for track in report.tracks)
@@ -74,7 +74,7 @@ def page(report: Report, command: str) -> str:
         names=report.systems,
         plots=plots,
         several=several,
-        split=" and ".join(splits),
+        split=" and ".join(filter(None, splits)),
         tracks=[_track(track, report) for track in report.tracks],
         verdict=report.verdict,
         warnings=warnings,
@@ -147,7 +147,7 @@ def _track(track: TrackReport, report: Report) -> dict[str, Any]:
     return {
         "name": track.name,
         "n": track.n,
-        "gold": track.gold,
+        "gold": track.board.gold.file,
         "scores": _scores(track.systems, report, track.systems[0].score.floors),
         "slices": {key: _slice(track, report, key) for key in track.systems[0].slices},
         "figures": _figures([*scores(track), *(ranks(track) if several else ())]),
@@ -155,7 +155,7 @@ def _track(track: TrackReport, report: Report) -> dict[str, Any]:
         "pairs": tables_of_pairs(track.comparisons, report.intervals),
         "hardest": [_item(item, len(track.systems)) for item in track.items],
         "texts": any(item.point for item in track.items),
-        "signature": track.signature,
+        "signature": track.board.signature,
         "star": star(track),
         "in_sample": {system.name: system.in_sample for system in track.systems},
     }

@@ -35,19 +35,10 @@ ASPECTS = Edition(
     item=Item("string", {"id": "index", "hyp": "answer", "src": "question"}),
     annotation=Annotation("aspects", (Aspect("is_wrong", "wrong"), Aspect("is_odd", "odd"))),
 )
-SPANS = Edition(
-    "marks",
-    "Marks",
-    2025,
-    item=Item("string", {"hyp": "output"}),
-    annotation=Annotation("spans"),
-)
-LABELLED = Edition(
-    "pictures",
-    "Pictures",
-    2026,
-    item=Item("string", {"hyp": "response"}),
-    annotation=Annotation("labelled-spans", labels=("invention", "other")),
+MARKS, PICTURES = (Item("string", {"hyp": key}) for key in ("output", "response"))
+SPANS = Edition("marks", "Marks", 2025, item=MARKS, annotation=Annotation("spans"))
+LABELLED = replace(
+    SPANS, item=PICTURES, annotation=Annotation("labelled-spans", labels=("invention", "other"))
 )
 
 
@@ -62,13 +53,11 @@ def answers(n=40, prefix="q"):
 def marks(n=30):
     rows = []
     for place in range(n):
-        start = place % 5
-        own = {"b": [[start, start + 6]], "c": [[start, start + 6]]}
-        if place % 2:
-            own["b"] = []
-        soft = [{"start": start, "end": start + 6, "prob": 0.5 if place % 2 else 1.0}]
-        hard = [] if place % 2 else [[start, start + 6]]
+        start, end = place % 5, place % 5 + 6
+        hard = [] if place % 2 else [[start, end]]
+        soft = [{"start": start, "end": end, "prob": 0.5 if place % 2 else 1.0}]
         row = {"id": f"m-{place}", "output": f"There are {place} small rivers."}
+        own = {"b": hard, "c": [[start, end]]}
         rows.append({**row, "soft_labels": soft, "hard_labels": hard, "annotations": own})
     return rows
 
@@ -99,18 +88,15 @@ def counts(quality, place=0):
     return {finding.code: finding.count for finding in quality.files[place].findings}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_sound_gold_has_no_findings(tmp_path, kind):
-    make, edition = KINDS[kind]
-    quality = checked(tmp_path / "gold.json", make(), edition)
-    assert (counts(quality), quality.errors, quality.files[0].kind) == ({}, 0, kind)
-
-
 H, N = "Hallucination", "Not Hallucination"
 ALL, LEFT_OUT = range(30), object()
 MARK = {"start": 0, "end": 2, "prob": 1, "label": "other"}
+PAST = {"b": [[0, 99]], "c": [[0, 99]]}
+OF_SOFT = {"span-outside": 1, "span-votes": 1, "hard-soft": 1}
+OF_NO_OUTPUT = {"text-empty": 1, "span-outside": 1, "annotation-outside": 1}
 #: The kind of a gold, the rows that are changed, their new values, and what is found.
 FAULTS = [
+    *((kind, [], {}, {}) for kind in KINDS),
     ("binary", [7], {"id": 4}, {"id-doubled": 1}),
     ("binary", [2], {"id": LEFT_OUT}, {"id-missing": 1}),
     ("binary", [5], {"id": [1]}, {"id-missing": 1}),
@@ -136,15 +122,9 @@ FAULTS = [
     ("labelled-spans", [1], {"labels": [{**MARK, "prob": 7}]}, {"p-value": 1}),
     ("labelled-spans", [1], {"labels": []}, {"span-votes": 1}),
     ("labelled-spans", ALL, {"labels": [], "raw_annots": {}}, {"one-class": 30}),
-]
-PAST = {"b": [[0, 99]], "c": [[0, 99]]}
-FAULTS += [
-    ("spans", [0], values, dict.fromkeys(codes, 1))
-    for values, codes in (
-        ({"soft_labels": [{**MARK, "end": 99}]}, ("span-outside", "span-votes", "hard-soft")),
-        ({"annotations": PAST}, ("annotation-outside", "span-votes")),
-        ({"output": ""}, ("text-empty", "span-outside", "annotation-outside")),
-    )
+    ("spans", [0], {"soft_labels": [{**MARK, "end": 99}]}, OF_SOFT),
+    ("spans", [0], {"annotations": PAST}, {"annotation-outside": 1, "span-votes": 1}),
+    ("spans", [0], {"output": ""}, OF_NO_OUTPUT),
 ]
 
 
@@ -156,7 +136,7 @@ def test_each_fault_is_found_with_its_number(tmp_path, kind, places, values, exp
         row = {**rows[place], **values}
         rows[place] = {key: value for key, value in row.items() if value is not LEFT_OUT}
     quality = checked(tmp_path / "gold.json", rows, edition)
-    assert counts(quality) == expected
+    assert (quality.files[0].kind, counts(quality)) == (kind, expected)
     assert bool(quality.errors) == any(CHECKS[code].severity == "error" for code in expected)
 
 
@@ -168,8 +148,7 @@ def test_units_are_looked_for_under_the_keys_of_the_file(tmp_path, unit):
 
 
 @pytest.mark.parametrize(
-    ("key", "found"),
-    [("answer", {}), ("hyp", {}), ("Answer", {"key-missing": 12})],
+    ("key", "found"), [("answer", {}), ("hyp", {}), ("Answer", {"key-missing": 12})]
 )
 def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, found):
     words, keys = {H: "odd", N: "fine"}, {"hyp": "answer", "labels": "votes"}
@@ -182,10 +161,9 @@ def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, found):
         row |= {"votes": {f"p{i}": words[it] for i, it in people}, "label": words[row["label"]]}
     quality = checked(tmp_path / "gold.json", rows, named)
     assert counts(quality) == found
+    about = '12 items without the key "answer", which the edition names; got keys '
     for finding in quality.files[0].findings:
-        start, end = finding.about.split("; got keys ")
-        assert start == '12 items without the key "answer", which the edition names'
-        assert '"Answer"' in end
+        assert (finding.about.startswith(about), '"Answer"' in finding.about) == (True, True)
     with pytest.raises(InvalidInput, match=r'votes: expected a list .* got {"p0": "(odd|fine)'):
         agreement(tmp_path / "gold.json", edition=named)
 
@@ -215,16 +193,12 @@ def test_texts_that_a_reader_cannot_tell_apart_are_the_same(tmp_path):
     )
 
 
-def words(generator, n=400):
-    vocabulary = [f"w{place:03d}" for place in range(300)]
-    return [" ".join(generator.choices(vocabulary, k=14)) for _ in range(n)]
-
-
 def test_near_duplicates_are_those_of_all_pairs():
     """MinHash proposes, the true similarity decides; compared with a loop over all pairs."""
     generator = random.Random(0)  # noqa: S311
-    own = words(generator)
-    other = words(generator, 100)
+    vocabulary = [f"w{place:03d}" for place in range(300)]
+    lines = [" ".join(generator.choices(vocabulary, k=14)) for _ in range(500)]
+    own, other = lines[:400], lines[400:]
     for line in own[::4]:
         parts = line.split()
         for place in generator.sample(range(14), generator.randint(1, 4)):
@@ -238,8 +212,8 @@ def test_near_duplicates_are_those_of_all_pairs():
         if jaccard(line, candidate) >= 0.8
     }
     assert 10 < len(expected) < 100
-    assert {place for place, _ in result.near} == expected
-    assert result.exact == ()
+    assert {*result.near} == expected
+    assert result.exact == {}
 
 
 def test_items_of_other_splits_are_found_once_each(tmp_path):
@@ -255,7 +229,7 @@ def test_items_of_other_splits_are_found_once_each(tmp_path):
     expected = {"shared": 1, "shared-near": 1, "shared-input": 1, "shared-answer": 1}
     assert counts(quality) == expected
     (other,) = quality.files[0].shared  # never compared with itself
-    assert (other.exact, other.near, other.inputs) == (((2, 0),), ((8, 2),), ((5, 1),))
+    assert (other.exact, other.near, other.inputs) == ({2: 0}, {8: 2}, {5: 1})
 
 
 def renamed(rows, word):
@@ -279,11 +253,8 @@ def test_the_files_of_a_folder_are_compared_with_each_other(tmp_path):
         write_json(tmp_path / f"{name}.json", rows)
     found = gold_quality(tmp_path, intervals=FEW)
     by_file = {file.file: counts(found, place) for place, file in enumerate(found.files)}
-    assert by_file["val.model-agnostic.json"] == {
-        "shared": 2,
-        "shared-input": 1,
-        "shared-answer": 1,
-    }
+    expected = {"shared": 2, "shared-input": 1, "shared-answer": 1}
+    assert by_file["val.model-agnostic.json"] == expected
     # The second version of val has the items of test.
     assert by_file["test.model-aware.json"] == {"shared": 1, "shared-id": 1, "shared-input": 1}
     first = by_file["test.model-agnostic.json"]
@@ -363,15 +334,8 @@ def test_labels_get_the_texts_of_their_data_and_predictions_are_left_out(tmp_pat
     assert [(file.file, file.texts_of, file.n) for file in quality.files] == [
         (f"{name}_label.jsonl", f"{name}_data.jsonl", 6) for name in splits
     ]
-    assert quality.problems.count("file-ignored") == 4
+    assert quality.left_out.count("file-ignored") == 4
     assert all(not file.findings for file in quality.files)
-
-
-def test_a_data_set_without_an_edition_is_read_by_its_reader(tmp_path):
-    quality = gold_quality(ROOT / "docs/examples/worked-citations.jsonl", intervals=FEW)
-    (file,) = quality.files
-    assert (file.form, file.kind, file.units) == ("verifiability", "binary", 3)
-    assert file.detectable[0].metric == "accuracy"
 
 
 def test_people_who_do_not_read_are_named_and_places_are_not(tmp_path):
@@ -516,8 +480,8 @@ def test_what_is_not_gold_is_refused(tmp_path, refused, content, expected):
 
 
 def test_the_page_of_the_documentation_has_every_check():
-    page_text = (ROOT / "docs" / "gold.md").read_text(encoding="utf-8")
-    listed = re.search(r"\*\*Errors\*\*(.*)\*\*Warnings\*\*(.*?)\n\n[A-Z]", page_text, re.DOTALL)
+    page = (ROOT / "docs" / "gold.md").read_text(encoding="utf-8")
+    listed = re.search(r"\*\*Errors\*\*(.*)\*\*Warnings\*\*(.*?)\n\n[A-Z]", page, re.DOTALL)
     for severity, text in zip(("error", "warning"), listed.groups()):
         codes = {code for code, check in CHECKS.items() if check.severity == severity}
         assert {code for code in re.findall(r"`([\w-]+)`", text) if code in CHECKS} == codes

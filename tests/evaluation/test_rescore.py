@@ -15,9 +15,6 @@ from shroom.metrics.rank_intervals import ranks
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.scores import score
 
-#: Those that rank.
-METRICS = (metric("accuracy"), metric("rho"))
-
 FILE = "test.model-aware.json"
 NOISES = {"good": 0.2, "fair": 0.6, "poor": 0.9, "worst": 0.95}
 FEW = Intervals(80, seed=3)
@@ -59,19 +56,17 @@ def only(rescoring):
     return track
 
 
-def answered(places, system, rows):
-    """Return a folder with a system's predictions of some rows, which can be scored on them."""
+def predictions(places, system, rows):
+    """Return a system's predictions of some rows."""
     predicted = {row["id"]: row for row in json.loads((places[2][0] / system / FILE).read_text())}
-    root = places[0].parent
-    write_json(root / "part" / system / FILE, [predicted[row["id"]] for row in rows])
-    return root / "part" / system
+    return [predicted[row["id"]] for row in rows]
 
 
 def test_scores_and_ranks_are_those_of_each_gold(places, truth, corrected):
     track = only(rescore(*places, intervals=NO_CI))
     assert (track.old_n, track.new_n, track.common_n) == (40, 39, 37)
     for side, (place, rows) in enumerate(zip(places, (truth, corrected))):
-        own = {name: score(answered(places, name, rows), place).results[0] for name in NOISES}
+        own = {it: score(predictions(places, it, rows), place).results[0] for it in NOISES}
         order = sorted(own, key=lambda name: (-own[name].accuracy, -own[name].rho))
         for row in track.systems:
             result = own[row.system]
@@ -87,37 +82,29 @@ def columns_by_id(places, rows):
     """Return each system's label, p, gold label and gold p of a gold's rows."""
     columns = {}
     for name in NOISES:
-        predicted = {row["id"]: row for row in json.loads((places[2][0] / name / FILE).read_text())}
-        own = [predicted[row["id"]] for row in rows]
-        columns[name] = [
-            np.array(
-                [row["label"] == "Hallucination" if key == "label" else row[key] for row in side]
-            )
-            for side in (own, rows)
-            for key in ("label", "p(Hallucination)")
-        ]
+        columns[name] = []
+        for side in (predictions(places, name, rows), rows):
+            columns[name].append(np.array([row["label"] == "Hallucination" for row in side]))
+            columns[name].append(np.array([row["p(Hallucination)"] for row in side]))
     return columns
 
 
 def test_intervals_are_of_joint_resamples_of_the_items_of_both(places, truth, corrected):
-    measures = (*METRICS, metric("brier"))
+    measures = [metric(name) for name in ("accuracy", "rho", "brier")]
     track = only(rescore(*places, metrics=measures, intervals=FEW))
     ids = [*(row["id"] for row in truth), *(row["id"] for row in corrected[-2:])]
     drawn = np.concatenate(list(resamples(len(ids), FEW.resamples, FEW.seed)))
     scores = {}
     for side, rows in (("old", truth), ("new", corrected)):
         by_system = columns_by_id(places, rows)
-        places_of = [ids.index(row["id"]) for row in rows]
+        counts = drawn[:, [ids.index(row["id"]) for row in rows]].astype(int)
         for measure in measures:
-            scores[side, measure.name] = np.array(
-                [
-                    [
-                        measure(measure.statistics(*(np.repeat(c, w) for c in columns)))
-                        for w in drawn[:, places_of].astype(int)
-                    ]
-                    for columns in by_system.values()
-                ]
-            )
+            scores[side, measure.name] = []
+            for columns in by_system.values():
+                resampled = ([np.repeat(it, w) for it in columns] for w in counts)
+                own = [measure(measure.statistics(*columns)) for columns in resampled]
+                scores[side, measure.name].append(own)
+    scores = {key: np.array(own) for key, own in scores.items()}
     ranked = {s: ranks(scores[s, "accuracy"].T, scores[s, "rho"].T) for s in ("old", "new")}
     for row in track.systems:
         number = list(NOISES).index(row.system)
@@ -133,7 +120,9 @@ def test_the_same_gold_changes_nothing(places):
     for name in NOISES:
         path = places[2][0] / name / FILE
         write_json(path, [row for row in json.loads(path.read_text()) if row["id"] < 300])
-    track = only(rescore(old, old, places[2], intervals=FEW))
+    rescoring = rescore(old, old, places[2], intervals=FEW)
+    page, track = rescoring.render("html"), only(rescoring)
+    assert ("4 systems without any change" in page, "<table" in page) == (True, False)
     assert track.common_n == track.old_n == track.new_n
     assert all(row.rank.ci == (0, 0) for row in track.systems)
     assert all(change.ci == (0, 0) for row in track.systems for change in row.scores.values())

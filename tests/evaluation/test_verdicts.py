@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import gold, write_json
-from made_up import AWARE, answers
+from made_up import AWARE
 
 from shroom.core.printing import TABLE_WIDTH
 from shroom.evaluation.differences import Comparison, Comparisons
 from shroom.evaluation.gold_quality.quality import gold_quality
 from shroom.evaluation.leaderboard_result import Leaderboard, Row
-from shroom.evaluation.rescore import Change, Rescored, Rescoring, TrackChange, rescore
+from shroom.evaluation.rescore import Change, Rescored, Rescoring, TrackChange
 from shroom.evaluation.submissions import Invalid
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.annotator_agreement import agreement
@@ -80,15 +80,6 @@ def test_of_rescorings(case):
     same, shown = sum(not it.changed for it in systems), found.render("text")
     assert (f"{same} system" in shown) == bool(same)
     assert ("↑" in shown.split("Ranked")[0]) == any(it.changed for it in systems)
-
-
-def test_a_rescoring_by_the_same_gold_has_no_table(tmp_path):
-    path = write_json(tmp_path / AWARE, gold(12))
-    mine = write_json(tmp_path / "mine" / AWARE, answers(gold(12), 0.4))
-    page = rescore(path, path, [mine], intervals=Intervals(50)).render("html")
-    assert "Nothing changes" in page
-    assert "1 system without any change" in page
-    assert "<table" not in page
 
 
 def test_of_golds(tmp_path):

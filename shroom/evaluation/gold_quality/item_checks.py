@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,28 +13,27 @@ from shroom.core.datapoint import Reference
 from shroom.core.printing import counted
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, of_rows
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys
-from shroom.evaluation.gold_quality.sharing import Shared, Texts
+from shroom.evaluation.gold_quality.sharing import Shared
 from shroom.evaluation.gold_quality.span_checks import check_spans
-from shroom.evaluation.gold_quality.votes import item_votes, number, probabilities
+from shroom.evaluation.gold_quality.votes import counts, item_votes, number, probabilities
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
 from shroom.scoring.rows import LABELS, TEXTS, P, Rows
 
 
-def findings(file: GoldFile, texts: Texts) -> list[Finding]:
-    """Return the findings in the rows of one file, and the problems of its reader."""
-    checks = (_ids, _texts, *((_keys, _annotation) if file.is_annotated else ()))
-    own = chain.from_iterable(check(file, texts) for check in checks)
-    return [*_of_reader(file), *own]
-
-
-def _of_reader(file: GoldFile) -> Iterator[Finding]:
+def findings(file: GoldFile) -> Iterator[Finding]:
+    """Yield the problems of the reader of a file, and the findings in its rows."""
     for code in sorted(file.problems.codes):
         own = [problem for problem in file.problems if problem.code == code]
         kinds = dict.fromkeys(problem.expected for problem in own)
         places = tuple(f"item {problem.index}" for problem in own[:PLACES])
         about = f"{counted(len(own), 'row')} with format problems: expected {'; '.join(kinds)}"
         yield Finding(code, len(own), about, places)
+    yield from _ids(file)
+    yield from _texts(file)
+    if file.is_annotated:
+        yield from _keys(file)
+        yield from _annotation(file)
 
 
 def _groups(values: Sequence[Hashable]) -> list[list[int]]:
@@ -59,26 +57,24 @@ def _answer(row: Mapping[str, Any], file: GoldFile) -> str:
     return json.dumps(own, sort_keys=True, default=str)
 
 
-def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
+def _ids(file: GoldFile) -> Iterator[Finding]:
     ids = file.ids
     missing = [place for place, id_ in enumerate(ids) if id_ is None]
     if len(missing) < len(ids):
         yield from of_rows(
             file, "id-missing", missing, "{} without an id, although other items have ids"
         )
-    wrong = [
-        place
-        for place, id_ in enumerate(ids)
-        if file.edition.item.id and id_ is not None and id_in(id_, file.edition.item.id) is None
-    ]
-    about = f"whose id is not {'an integer' if file.edition.item.id == 'integer' else 'a string'}"
-    yield from of_rows(file, "id-value", wrong, f"{{}} {about}", file.edition.item.id_key)
+    item = file.edition.item
+    given = [(place, id_) for place, id_ in enumerate(ids) if id_ is not None]
+    wrong = [place for place, id_ in given if item.id and id_in(id_, item.id) is None]
+    about = f"{{}} whose id is not {'an integer' if item.id == 'integer' else 'a string'}"
+    yield from of_rows(file, "id-value", wrong, about, item.id_key)
     groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
     if groups:
         again = sum(len(group) - 1 for group in groups)
         about = f"{counted(len(groups), 'id')} used more than once ({counted(again, 'repetition')})"
         if file.has_texts:
-            other = sum(len({texts.rows[place] for place in group}) > 1 for group in groups)
+            other = sum(len({file.texts.rows[place] for place in group}) > 1 for group in groups)
             about += f"; ids with different texts: {other}"
         if file.is_annotated:
             about += f"; ids with different annotations: {_differing(file, groups)}"
@@ -92,20 +88,20 @@ def contradictions(
     if file.is_annotated and other.is_annotated and file.edition.name == other.edition.name:
         odd = [
             own
-            for own, there in shared.exact
+            for own, there in shared.exact.items()
             if _answer(file.rows[own], file) != _answer(other.rows[there], other)
         ]
         about = f"{{}} with a different annotation in {other.name}"
         yield from of_rows(file, "shared-answer", odd, about)
     if is_one_split:
-        odd = [own for own, there in shared.exact if file.ids[own] != other.ids[there]]
+        odd = [own for own, there in shared.exact.items() if file.ids[own] != other.ids[there]]
         yield from of_rows(file, "shared-id", odd, f"{{}} with a different id in {other.name}")
     if file.edition.item.id == "string":
         theirs = dict(zip(other.ids, other.rows))
         odd = [
             place
             for place, (id_, row) in enumerate(zip(file.ids, file.rows))
-            if id_ is not None and id_ in theirs and _differs(row, theirs[id_])
+            if id_ is not None and _differs(row, theirs.get(id_, {}))
         ]
         yield from of_rows(
             file, "shared-id", odd, f"{{}} with an id that belongs to another item in {other.name}"
@@ -116,15 +112,16 @@ def _differs(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return any(row[key] != other[key] for key in TEXTS if key in row and key in other)
 
 
-def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
+def _texts(file: GoldFile) -> Iterator[Finding]:
     if not file.has_texts:
         return
-    empty = [place for place, (hyp, _, _) in enumerate(texts.rows) if not hyp]
+    texts = file.texts.rows
+    empty = [place for place, (hyp, _, _) in enumerate(texts) if not hyp]
     yield from of_rows(file, "text-empty", empty, "{} with an empty output")
-    if any(src or tgt for _, src, tgt in texts.rows):
-        empty = [place for place, (_, src, tgt) in enumerate(texts.rows) if not (src or tgt)]
+    empty = [place for place, (_, src, tgt) in enumerate(texts) if not (src or tgt)]
+    if len(empty) < len(texts):
         yield from of_rows(file, "text-empty", empty, "{} with nothing to compare the output with")
-    groups = _groups([row if any(row) else None for row in texts.rows])
+    groups = _groups([row if any(row) else None for row in texts])
     if groups:
         again = sum(len(group) - 1 for group in groups)
         about = f"{counted(again, 'item')} with the same texts as an earlier item"
@@ -135,48 +132,39 @@ def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
         yield Finding("item-doubled", again, about, at(file, [group[1] for group in groups]))
 
 
-def _keys(file: GoldFile, _: Texts) -> Iterator[Finding]:
+def _keys(file: GoldFile) -> Iterator[Finding]:
     """Yield the edition's keys of ids and outputs if no row has them; outputs may be elsewhere."""
-    keys = file.edition.item.keys
-    own = {"id": keys.get("id", ""), "hyp": "hyp" if "hyp" in keys else ""}
-    if file.edition.files.data and not file.has_texts:
-        del own["hyp"]
-    for key, read in own.items():
-        if read and not any(read in row for row in file.rows):
-            about = f'{{}} without the key "{keys[key]}", which the edition names'
+    item, has_data = file.edition.item, bool(file.edition.files.data)
+    for key, read in (("id", item.id_key), ("hyp", "hyp")):
+        is_named = key in item.keys and not (key == "hyp" and has_data)
+        if is_named and not any(read in row for row in file.rows):
+            about = f'{{}} without the key "{item.keys[key]}", which the edition names'
             yield from of_rows(file, "key-missing", range(len(file.rows)), about, read)
 
 
-def _annotation(file: GoldFile, _: Texts) -> Iterator[Finding]:
-    tasks = tuple(file.edition.tasks)
-    other = [place for place, row in enumerate(file.rows) if row.get("task", "") not in tasks]
-    yield from of_rows(
-        file, "task-value", other if tasks else [], "{} whose task is not in the edition", "task"
-    )
-    words = {None, "", "both", *(side.value for side in Reference)}
+def _annotation(file: GoldFile) -> Iterator[Finding]:
+    if tasks := tuple(file.edition.tasks):
+        other = file.where(lambda row: row.get("task", "") not in tasks)
+        yield from of_rows(file, "task-value", other, "{} whose task is not in the edition", "task")
     if file.kind == "binary":
-        other = [place for place, row in enumerate(file.rows) if _word(row.get("ref")) not in words]
+        words = (None, "", "both", *(side.value for side in Reference))
+        other = file.where(lambda row: row.get("ref") not in words)
         about = '{} whose ref is not "src", "tgt" or "either"'
         yield from of_rows(file, "ref-value", other, about, "ref")
-    bare = [place for place, is_annotated in enumerate(file.annotated) if not is_annotated]
+    bare = np.flatnonzero(~file.annotated)
     yield from of_rows(file, "unannotated", bare, "{} without an annotation")
     yield from _BY_KIND[file.kind](file)
-
-
-def _word(value: Any) -> Any:
-    return value if value is None or isinstance(value, str) else "another value"
 
 
 def _binary(file: GoldFile) -> Iterator[Finding]:
     rows = file.rows
     label = np.array([number(row.get("label")) for row in rows], np.int8)
     p = probabilities(file)
-    annotated = np.array(file.annotated)
-    bare = annotated & [row.get("label") is None and row.get(P) is None for row in rows]
+    is_bare = [row.get("label") is None and row.get(P) is None for row in rows]
+    bare, annotated = file.annotated & is_bare, file.annotated & np.invert(is_bare)
     expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
     label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
-    annotated &= ~bare
     for code, odd, about, key in (
         ("label-value", bare, f"with votes but no {label_key} and no {p_key}", ""),
         ("label-value", annotated & (label < 0), f"whose {label_key} is not {expected}", "label"),
@@ -184,12 +172,12 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
         ("label-p", against_p, "whose label contradicts p", ""),
     ):
         yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}", key)
-    odd_votes = [place for place, row in enumerate(rows) if not _are_votes(row.get("labels"))]
+    odd_votes = file.where(lambda row: not _are_votes(row.get("labels")))
     about = "{} with a vote that is neither a label nor missing"
     yield from of_rows(file, "vote-value", odd_votes, about, "labels")
     votes = item_votes(file)
     if votes is not None:
-        table = Rows(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
+        table = Rows(file.file, len(rows), label, p, votes=np.column_stack(counts(votes.votes)))
         what = {
             "label-votes": "label differs from the majority vote",
             "p-votes": "p differs from the share of votes for Hallucination",
@@ -204,11 +192,8 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
 def _are_votes(value: Any) -> bool:
     """Return whether a value is a list of votes, or an object with the vote of each annotator."""
     votes = list(value.values()) if isinstance(value, dict) else value
-    if votes is None:
-        return True
-    return isinstance(votes, list) and all(
-        vote is None or (isinstance(vote, str) and vote in LABELS) for vote in votes
-    )
+    words = (None, *LABELS)
+    return votes is None or (isinstance(votes, list) and all(vote in words for vote in votes))
 
 
 def _one_class(values: NDArray[Any], what: str, so: str) -> Iterator[Finding]:
@@ -221,14 +206,9 @@ def _aspects(file: GoldFile) -> Iterator[Finding]:
     for aspect in file.edition.annotation.aspects:
         answers = [row.get(aspect.key) for row in file.rows]
         allowed = (aspect.yes, aspect.no)
-        odd = [
-            place
-            for place, (is_annotated, answer) in enumerate(zip(file.annotated, answers))
-            if answer not in allowed and is_annotated
-        ]
-        words = " or ".join(f'"{word}"' for word in allowed)
-        about = f"{{}} whose {aspect.key} is not {words}"
-        yield from of_rows(file, "label-value", odd, about, aspect.key)
+        odd = file.annotated & [answer not in allowed for answer in answers]
+        about = f'{{}} whose {aspect.key} is not "{aspect.yes}" or "{aspect.no}"'
+        yield from of_rows(file, "label-value", np.flatnonzero(odd), about, aspect.key)
         valid = np.array([answer == aspect.yes for answer in answers if answer in allowed])
         so = "the F1 of the other answer is undefined"
         yield from _one_class(valid, aspect.key, so)

@@ -10,7 +10,13 @@ import numpy as np
 
 from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.evaluation.gold_quality.votes import item_votes, probabilities, sides_of, soft_spans
+from shroom.evaluation.gold_quality.votes import (
+    annotators_of,
+    counts,
+    item_votes,
+    probabilities,
+    soft_spans,
+)
 from shroom.metrics import power
 from shroom.metrics.agreement import MISSING
 from shroom.metrics.paired_tests import detectable_difference
@@ -65,7 +71,7 @@ def _of(
 ) -> Detectable:
     if spread == 0:
         why = "the annotators never differ, so nothing is known about how systems differ"
-    if not math.isfinite(spread) or spread == 0:
+    if spread == 0 or not math.isfinite(spread):
         return Detectable(metric, n, assumption, None, undefined=why)
     least = detectable_difference(spread)
     ideal = least / factor if factor is not None and factor > 0 else None
@@ -82,10 +88,10 @@ def _binary(file: GoldFile) -> Iterator[Detectable]:
         yield _of("accuracy", n, spread, _AS_ASSUMED, why=why, differ=power.DIFFER)
         return
     cast, p = votes.votes[labelled], probabilities(file)[labelled]
-    noise = power.noise((cast == 1).sum(axis=1), (cast != MISSING).sum(axis=1))
+    noise = power.noise(*counts(cast))
     spread = power.spread_by_annotators(np.where(cast == MISSING, math.nan, cast))
     factors = (None, None) if noise is None else (noise.of_accuracy, noise.of_rho)
-    differ = spread**2 * n if math.isfinite(spread) else None
+    differ = spread**2 * n
     yield _of("accuracy", n, spread, AS_ANNOTATORS, why=why, factor=factors[0], differ=differ)
     spread = power.spread_of_rho(cast, p)
     why = "rho is undefined for all pairs of annotators"
@@ -106,35 +112,32 @@ def _aspects(file: GoldFile) -> Iterator[Detectable]:
 
 
 def _spans(file: GoldFile) -> Iterator[Detectable]:
-    n = sum(file.annotated)
+    n = int(file.annotated.sum())
     lengths = [len(text_of(row, "hyp")) for row in file.rows]
-    soft = Spans.of([soft_spans(row) for row in file.rows], lengths)
-    marked = [[span for span in soft_spans(row) if span[2] > 0.5] for row in file.rows]
-    hard = Spans.of(marked, lengths)
-    sides, votes = sides_of(file), item_votes(file)
-    number = None if votes is None else votes.counts[1]
+    soft = [soft_spans(row) for row in file.rows]
+    hard = [[span for span in spans if span[2] > 0.5] for spans in soft]
+    people = [[*annotators_of(row, file.kind).values()] for row in file.rows]
+    number = np.array([*map(len, people)])
     why = "no text has spans from two annotators"
-    for metric, value, gold in (("iou", iou, hard), ("rho", rho, soft)):
-        values = np.full((len(file.rows), max(len(sides), 1)), math.nan)
-        for place, side in enumerate(sides):
-            there = np.zeros(len(values), bool) if number is None else number > place
-            values[:, place] = np.where(there, value(side, gold), math.nan)
+    for metric, value, marked in (("iou", iou, hard), ("rho", rho, soft)):
+        gold = Spans.of(marked, lengths)
+        values = np.full((len(people), max(number.max(), 1)), math.nan)
+        for place in range(number.max()):  # the first annotator of each text, the second one, …
+            side = Spans.of([own[place] if place < len(own) else [] for own in people], lengths)
+            values[:, place] = np.where(number > place, value(side, gold), math.nan)
         yield _of(metric, n, power.spread_by_annotators(values), AS_ANNOTATORS, why=why)
 
 
 def _labelled_spans(file: GoldFile) -> Iterator[Detectable]:
-    n, votes = sum(file.annotated), item_votes(file)
+    n, votes = int(file.annotated.sum()), item_votes(file)
+    why = "the annotators' spans have no offsets, so an annotator cannot be scored like a system"
     for metric in ("cor", "cor_lbl", "iou"):
-        why = (
-            "the annotators' spans have no offsets, so an annotator cannot be scored like a system"
-        )
         yield _of(metric, n, math.nan, AS_ANNOTATORS, why=why)
     spread = math.nan
     if votes is not None:
         spread = power.spread_by_annotators(np.where(votes.votes == MISSING, math.nan, votes.votes))
-    differ = spread**2 * n if math.isfinite(spread) else None
     why = "no text has two annotators"
-    yield _of("detection_accuracy", n, spread, AS_ANNOTATORS, differ=differ, why=why)
+    yield _of("detection_accuracy", n, spread, AS_ANNOTATORS, differ=spread**2 * n, why=why)
 
 
 _BY_KIND = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.gold_quality.findings import PLACES, Finding, at
+from shroom.evaluation.gold_quality.findings import PLACES, Finding, of_rows
 from shroom.evaluation.gold_quality.item_checks import contradictions, findings
 from shroom.evaluation.gold_quality.power import detectable
 from shroom.evaluation.gold_quality.results import FileQuality, GoldQuality
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys, read_gold
-from shroom.evaluation.gold_quality.sharing import Shared, Texts, can_look_for_near, shared
-from shroom.evaluation.gold_quality.votes import item_votes, named_votes
+from shroom.evaluation.gold_quality.sharing import Shared, can_look_for_near, shared
+from shroom.evaluation.gold_quality.votes import are_of_people, named_votes
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut, left_out, usual_correlation
 from shroom.scoring.editions.edition import Edition
@@ -68,7 +68,9 @@ def gold_quality(
     [('accuracy', 0.188), ('rho', 0.193)]
     """
     settings = intervals or Intervals()
-    problems, chosen = Problems(), _chosen(edition, gold)
+    problems, chosen = Problems(), None
+    if edition is not None or file_beside(gold) is not None:
+        chosen, _ = resolve(edition, gold)
     files = read_gold(gold, chosen, problems)
     if not any(file.is_annotated for file in files):
         keys = ", ".join(map(files[0].edition.item.key, annotation_keys(files[0].edition)))
@@ -80,7 +82,6 @@ def gold_quality(
     named = {_place(file) for file in others}
     others += [file for file in files if len(files) > 1 and _place(file) not in named]
     near = bool(others) and can_look_for_near()
-    texts = {id(file): Texts(file.rows) for file in (*files, *others)}
     qualities = []
     for file in files:
         pairs, between = [], _without_units(file, files)
@@ -91,21 +92,14 @@ def gold_quality(
                 continue  # another version of the split and track
             # Unlabelled data next to the gold may be large, so near duplicates would take minutes.
             is_near = near and (is_named or other.is_annotated)
-            pair = shared(texts[id(file)], texts[id(other)], other.name, near=is_near)
+            pair = shared(file.texts, other.texts, other.name, near=is_near)
             is_one_split = names[0][0] == names[1][0] != ""
             if is_one_split:
-                pair = replace(pair, inputs=())  # tracks may have the same inputs
+                pair = replace(pair, inputs={})  # tracks may have the same inputs
             pairs.append(pair)
             between += contradictions(file, other, pair, is_one_split=is_one_split)
-        qualities.append(_of_file(file, texts[id(file)], pairs, between, settings))
+        qualities.append(_of_file(file, pairs, between, settings))
     return GoldQuality(qualities, settings, near, problems)
-
-
-def _chosen(edition: Edition | Source | None, gold: Source) -> Edition | None:
-    """Return the edition that is named or next to the gold; ``None`` to recognise the rows."""
-    if edition is None and file_beside(gold) is None:
-        return None
-    return resolve(edition, gold)[0]
 
 
 def _place(file: GoldFile) -> str:
@@ -131,21 +125,16 @@ def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> list[Finding]:
 
 
 def _of_file(
-    file: GoldFile,
-    texts: Texts,
-    pairs: list[Shared],
-    between: list[Finding],
-    settings: Intervals,
+    file: GoldFile, pairs: list[Shared], between: list[Finding], settings: Intervals
 ) -> FileQuality:
     votes = named_votes(file) if file.is_annotated else None
-    people = item_votes(file) if file.is_annotated else None
-    are_people = people is not None and people.are_people
+    are_people = votes is not None and are_of_people(file)
     annotators = list[LeftOut]()
     if votes is not None:
         annotators = left_out(votes, settings.resamples, settings.seed, settings.confidence)
     listed = [
-        *findings(file, texts),
-        *_of_shared(file, pairs),
+        *findings(file),
+        *(finding for pair in pairs for finding in _of_shared(file, pair)),
         *between,
         *(_of_annotators(annotators) if are_people else ()),
     ]
@@ -166,27 +155,21 @@ def _of_file(
     )
 
 
-def _of_shared(file: GoldFile, pairs: Sequence[Shared]) -> list[Finding]:
-    results = []
-    for other in pairs:
-        for code, (name, about) in _SHARED.items():
-            rows = [place for place, _ in getattr(other, name) or ()]
-            if rows:
-                sentence = f"{counted(len(rows), 'item')} {about} {other.file}"
-                results.append(Finding(code, len(rows), sentence, at(file, rows)))
-    return results
+def _of_shared(file: GoldFile, other: Shared) -> Iterator[Finding]:
+    for code, (name, about) in _SHARED.items():
+        yield from of_rows(
+            file, code, [*(getattr(other, name) or ())], f"{{}} {about} {other.file}"
+        )
 
 
-def _of_annotators(annotators: Sequence[LeftOut]) -> list[Finding]:
+def _of_annotators(annotators: Sequence[LeftOut]) -> Iterator[Finding]:
     usual = usual_correlation(annotators)
     constant = [one.name for one in annotators if one.is_constant]
     random = [one.name for one in annotators if one.is_random(usual) and not one.is_constant]
-    results = []
     for code, names, about in (
         ("annotator-constant", constant, "who nearly always gave the same vote, unlike the others"),
         ("annotator-random", random, "whose votes cannot be distinguished from random votes"),
     ):
         if names:
             sentence = f"{counted(len(names), 'annotator')} {about}"
-            results.append(Finding(code, len(names), sentence, tuple(names[:PLACES])))
-    return results
+            yield Finding(code, len(names), sentence, tuple(names[:PLACES]))

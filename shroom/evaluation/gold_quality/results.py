@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,17 +55,15 @@ class FileQuality(Plain):
     @property
     def counts(self) -> dict[str, int | None]:
         """The counts of the overview, ``None`` if there is nothing to compare with."""
-        near, most = any(other.near is not None for other in self.shared), Counter[str]()
-        for finding in self.findings:
-            most[finding.code] = max(most[finding.code], finding.count)
-        compared = {"shared": bool(self.shared), "shared-input": bool(self.shared)}
-        compared["shared-near"] = near
+        counts: dict[str, int | None] = {}
+        for name, code in _COUNTS.items():
+            counts[name] = max((it.count for it in self.findings if it.code == code), default=0)
+        if not self.shared:
+            counts |= {"shared": None, "input": None}
+        if all(other.near is None for other in self.shared):
+            counts["near"] = None
         errors = sum(finding.severity == ERROR for finding in self.findings)
-        return {
-            **{name: most[it] if compared.get(it, True) else None for name, it in _COUNTS.items()},
-            "errors": errors,
-            "warnings": len(self.findings) - errors,
-        }
+        return {**counts, "errors": errors, "warnings": len(self.findings) - errors}
 
     @property
     def listed(self) -> list[LeftOut]:
@@ -76,11 +73,8 @@ class FileQuality(Plain):
         return [one for one in self.annotators if one in chosen]
 
     def row(self) -> Row:
-        parts = [
-            f"{one.metric} {number(one.difference)}"
-            for one in self.detectable
-            if one.difference is not None
-        ]
+        least = ((one.metric, one.difference) for one in self.detectable)
+        parts = [f"{metric} {number(value)}" for metric, value in least if value is not None]
         shown = ", ".join(parts) or ("none" if self.annotated else "not annotated")
         counts = ("" if count is None else count for count in self.counts.values())
         return (self.file, self.n, *counts, shown)
@@ -99,18 +93,19 @@ class FileQuality(Plain):
         if self.texts_of:
             parts.append(f"texts from {self.texts_of}")
         title = f"{self.file}: {', '.join(parts)}"
-        lines = [line for finding in self.findings for line in finding.lines]
         none = "" if self.annotated else " in the ids and texts; there is no annotation to check"
-        found = Table(title, notes=lines or [f"  no problem found{none}"])
-        if with_fixes and self.findings:
+        tables = [Table(title, notes=[f"  no problem found{none}"])]
+        if self.findings and with_fixes:
             heads = ("finding", "where", "severity", "what to do")
-            found = Table(title, heads, [finding.row for finding in self.findings], left=4)
-        tables = [found, *([self._annotators(ci)] if self.annotators else [])]
+            tables = [Table(title, heads, [finding.row for finding in self.findings], left=4)]
+        elif self.findings:
+            lines = [line for finding in self.findings for line in finding.lines]
+            tables = [Table(title, notes=lines)]
+        if self.annotators:
+            tables.append(self._annotators(ci))
         if self.detectable:
             heads = ("detectable difference", "on this gold", "without noise", "systems differ on")
-            undefined = [
-                f"{one.metric}: {one.undefined}" for one in self.detectable if one.undefined
-            ]
+            undefined = [f"{it.metric}: {it.undefined}" for it in self.detectable if it.undefined]
             rows = [one.row for one in self.detectable]
             tables.append(Table(heads=heads, rows=rows, notes=undefined, indent=2))
         return tables
@@ -118,17 +113,12 @@ class FileQuality(Plain):
     def _annotators(self, ci: str) -> Table:
         head = "annotator" if self.are_people else "position in the list"
         rest = len(self.annotators) - len(self.listed)
-        rows = [
-            (
-                one.name,
-                one.n,
-                Estimate(one.rate),
-                Estimate(one.others_rate),
-                Estimate(one.agreement, one.agreement_ci),
-                Estimate(one.correlation, one.correlation_ci),
-            )
-            for one in self.listed
-        ]
+        rows = list[Row]()
+        for one in self.listed:
+            rates = Estimate(one.rate), Estimate(one.others_rate)
+            agreement = Estimate(one.agreement, one.agreement_ci)
+            correlation = Estimate(one.correlation, one.correlation_ci)
+            rows.append((one.name, one.n, *rates, agreement, correlation))
         return Table(
             heads=(head, "items", "yes", "others", "agreement", "correlation"),
             rows=rows,
@@ -143,7 +133,8 @@ class GoldQuality(Result):
     files: list[FileQuality]
     intervals: Intervals
     near: bool
-    problems: Problems = field(default_factory=Problems)
+    #: The files that were left out.
+    left_out: Problems = field(default_factory=Problems)
     keys = ("ok", "errors", "warnings", "near", "files", "**intervals", "left_out")
     listed = "files"
     panels_by = "shroom.report.result_plots:of_gold"
@@ -151,12 +142,8 @@ class GoldQuality(Result):
     heading = "Gold quality"
 
     def __repr__(self) -> str:
-        return f"GoldQuality({self._counts})"
-
-    @property
-    def _counts(self) -> str:
         parts = ((len(self.files), "file"), (self.errors, "error"), (self.warnings, "warning"))
-        return ", ".join(counted(count, thing) for count, thing in parts)
+        return f"GoldQuality({', '.join(counted(count, thing) for count, thing in parts)})"
 
     @property
     def verdict(self) -> str:
@@ -165,15 +152,15 @@ class GoldQuality(Result):
             counted(count, thing) if count else f"no {thing}s"
             for count, thing in ((self.errors, "error"), (self.warnings, "warning"))
         )
-        can = f"The gold can be used: {counts}"
+        can = f"The gold can be used: {counts}."
         if self.errors:
             files = [file.file for file in self.files if file.counts["errors"]]
             where = f" in {in_words(files)}" if len(self.files) > 1 else ""
             can = f"Correct the gold before using it: {counts}; errors{where} make scores "
-            can += "undefined or wrong"
-        n = self.problems.count("file-ignored")
-        ignored = f" {counted(n, 'file')} {'was' if n == 1 else 'were'} ignored." if n else ""
-        return f"{can}.{ignored} {self._smallest()}"
+            can += "undefined or wrong."
+        if n := self.left_out.count("file-ignored"):
+            can += f" {counted(n, 'file')} {'was' if n == 1 else 'were'} ignored."
+        return f"{can} {self._smallest()}"
 
     @property
     def _has_units(self) -> bool:
@@ -190,17 +177,15 @@ class GoldQuality(Result):
             return "The smallest difference that a test on this gold can detect is unknown."
         if all(min(values) >= 1 for values in found.values()):
             return "This gold has too few items for a test to detect a difference between systems."
-        least = [
-            f"{' to '.join(dict.fromkeys(map(figure, (min(values), max(values)))))} in {name}"
-            for name, values in found.items()
-            if min(values) < 1
-        ]
+        least = []
+        for name, values in found.items():
+            if min(values) < 1:
+                ends = dict.fromkeys(map(figure, (min(values), max(values))))
+                least.append(f"{' to '.join(ends)} in {name}")
         of = ", depending on the file" if any(" to " in it for it in least) else ""
         size = "at least " * self._has_units + in_words(least, len(least))
-        what = (
-            "The smallest difference between systems that a test on this gold can detect in 4 of 5"
-        )
-        return f"{what} cases is {size}{of}."
+        what = "The smallest difference between systems that a test on this gold can detect"
+        return f"{what} in 4 of 5 cases is {size}{of}."
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
@@ -281,8 +266,3 @@ class GoldQuality(Result):
     @property
     def ok(self) -> bool:
         return not self.errors
-
-    @property
-    def left_out(self) -> Problems:
-        """The files that were left out, in the form of the JSON output."""
-        return self.problems

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
+from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.datasets.registry import DATA_SETS, data_set
+from shroom.evaluation.gold_quality.sharing import Texts
 from shroom.scoring.data_set_forms import form_of, row_at
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import NAMES, built_in
@@ -61,21 +66,29 @@ class GoldFile:
     def has_texts(self) -> bool:
         return any("hyp" in row for row in self.rows)
 
-    @property
+    @cached_property
     def ids(self) -> list[Hashable]:
         """The id of each row; ``None`` without a valid id."""
         ids = (row.get(self.edition.item.id_key) for row in self.rows)
         return [id_ if type(id_) in (int, str) and id_ != "" else None for id_ in ids]
 
-    @property
-    def is_annotated(self) -> bool:
-        return any(self.annotated)
+    @cached_property
+    def texts(self) -> Texts:
+        return Texts(self.rows)
 
     @property
-    def annotated(self) -> list[bool]:
+    def is_annotated(self) -> bool:
+        return bool(self.annotated.any())
+
+    @cached_property
+    def annotated(self) -> NDArray[np.bool_]:
         """Whether each row has a value under a key of the annotation."""
         keys = annotation_keys(self.edition)
-        return [any(row.get(key) is not None for key in keys) for row in self.rows]
+        return np.array([any(row.get(key) is not None for key in keys) for row in self.rows], bool)
+
+    def where(self, test: Callable[[dict[str, Any]], bool]) -> list[int]:
+        """Return the places of the rows that pass a test."""
+        return [place for place, row in enumerate(self.rows) if test(row)]
 
 
 def read_gold(
@@ -103,6 +116,9 @@ def _read(
     if (data := document.read(problems)) is None:
         return []
     first = row_at(document, data, 0)
+    if not first and not document.member:
+        document.items(problems)  # reports why there is no first row
+        return []
     other = form_of(first) if edition is None else None
     if other is not None and other not in NAMES:
         return _of_data_set(other, document, source, problems)
@@ -119,14 +135,9 @@ def _read(
         # Labels without texts in a folder may as well be predictions.
         if is_meant or (file.has_texts and not own.errors):
             return [file]
-        reason = (
-            "an unreadable file"
-            if own.errors
-            else "labels without texts, in a file with an unknown name"
-        )
-    elif not first and not document.member:
-        document.items(problems)  # reports why there is no first row
-        return []
+        reason = "labels without texts, in a file with an unknown name"
+        if own.errors:
+            reason = "an unreadable file"
     form = edition.name if edition else "an edition or a data set"
     expected = f"rows in the format of {form}"
     problems.add(

@@ -15,7 +15,7 @@ from typing import Any
 
 from shroom.core.extras import require
 from shroom.scoring.item_values import normalised
-from shroom.scoring.result import Plain, plain
+from shroom.scoring.result import Plain
 
 #: The Jaccard similarity from which two texts are nearly the same.
 NEAR = 0.8
@@ -68,18 +68,19 @@ class Texts:
 
 @dataclass(frozen=True)
 class Shared(Plain):
-    """The items of a split that are also in another split."""
+    """The items of a split that are also in another split, each with its place there."""
 
     file: str
-    exact: tuple[tuple[int, int], ...]
-    near: tuple[tuple[int, int], ...] | None
-    inputs: tuple[tuple[int, int], ...]
+    exact: dict[int, int]
+    near: dict[int, int] | None
+    inputs: dict[int, int]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, and the pairs of the same and nearly the same items."""
         found = {"exact": self.exact, "near": self.near, "inputs": self.inputs}
         counts = {name: None if pairs is None else len(pairs) for name, pairs in found.items()}
-        pairs = {"exact": plain(self.exact), "near": plain(self.near)}
+        near = None if self.near is None else [*map(list, self.near.items())]
+        pairs = {"exact": [*map(list, self.exact.items())], "near": near}
         return {"file": self.file, **counts, "pairs": pairs}
 
 
@@ -90,27 +91,21 @@ def can_look_for_near() -> bool:
 
 def shared(own: Texts, other: Texts, file: str, *, near: bool = True) -> Shared:
     """Return the items of a split that are also in another split."""
-    first = _first(other.pairs)
-    exact = {place: first[pair] for place, pair in _filled(own.pairs) if pair in first}
-    first = _first(other.inputs)
-    inputs = {place: first[pair] for place, pair in _filled(own.inputs) if pair in first}
+    exact, inputs = _same(own.pairs, other.pairs), _same(own.inputs, other.inputs)
     close = _near(own, other, set(exact)) if near else None
     taken = {*exact, *(close or ())}
     inputs = {place: there for place, there in inputs.items() if place not in taken}
-    return Shared(
-        file,
-        tuple(exact.items()),
-        None if close is None else tuple(close.items()),
-        tuple(inputs.items()),
-    )
+    return Shared(file, exact, close, inputs)
 
 
 def _filled(pairs: Sequence[tuple[str, str]]) -> list[tuple[int, tuple[str, str]]]:
     return [(place, pair) for place, pair in enumerate(pairs) if any(pair)]
 
 
-def _first(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    return {pair: place for place, pair in reversed(_filled(pairs))}
+def _same(own: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> dict[int, int]:
+    """Return the first equal pair of the other split for each pair that has one."""
+    first = {pair: place for place, pair in reversed(_filled(other))}
+    return {place: first[pair] for place, pair in _filled(own) if pair in first}
 
 
 def _near(own: Texts, other: Texts, without: set[int]) -> dict[int, int]:

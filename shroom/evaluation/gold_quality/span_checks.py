@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -65,54 +66,39 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
         about = "no item has a span, so a system that marks nothing gets a perfect score"
         yield Finding("one-class", len(marked), about)
     if file.kind == "spans":
-        yield from _hard_and_soft(file)
+        about = "{} whose hard labels do not match the characters with a probability above 1/2"
+        yield from of_rows(file, "hard-soft", file.where(_hard_differ_from_soft), about)
     yield from _span_votes(file)
 
 
-def _hard_and_soft(file: GoldFile) -> Iterator[Finding]:
-    odd = []
-    for place, row in enumerate(file.rows):
-        if isinstance(row.get("soft_labels"), list) and isinstance(row.get("hard_labels"), list):
-            length = len(text_of(row, "hyp"))
-            soft = characters(soft_spans(row), length)
-            if np.any((characters(hard_spans(row["hard_labels"]), length) > 0) != (soft > 0.5)):
-                odd.append(place)
-    yield from of_rows(
-        file,
-        "hard-soft",
-        odd,
-        "{} whose hard labels do not match the characters with a probability above 1/2",
-    )
+def _hard_differ_from_soft(row: Mapping[str, Any]) -> bool:
+    if not all(isinstance(row.get(key), list) for key in ("soft_labels", "hard_labels")):
+        return False
+    length = len(text_of(row, "hyp"))
+    soft, hard = soft_spans(row), hard_spans(row["hard_labels"])
+    return bool(np.any((characters(hard, length) > 0) != (characters(soft, length) > 0.5)))
 
 
 def _span_votes(file: GoldFile) -> Iterator[Finding]:
     """Yield contradictions with the annotators, ignoring blanks and punctuation."""
     odd, outside = [], []
-    for place, (row, is_annotated) in enumerate(zip(file.rows, file.annotated)):
-        people = annotators_of(row, file.kind)
-        text = text_of(row, "hyp")
-        if not people or not is_annotated:
+    for place in np.flatnonzero(file.annotated).tolist():
+        row = file.rows[place]
+        people, text = annotators_of(row, file.kind), text_of(row, "hyp")
+        if not people:
             continue
         if file.kind == "spans":
-            spans = [span for own in people.values() for span in own]
-            if any(span[1] > len(text) for span in spans):
+            if any(end > len(text) for spans in people.values() for _, end in spans):
                 outside.append(place)
-            share = sum(np.minimum(characters(own, len(text)), 1) for own in people.values()) / len(
-                people
-            )
+            share = np.mean([characters(own, len(text)) for own in people.values()], axis=0)
             letters = np.array([character.isalnum() for character in text], bool)
             soft = characters(soft_spans(row), len(text))
             if np.any(np.abs(share - soft)[letters] > _ROUNDED):
                 odd.append(place)
-        else:
-            share = sum(map(bool, people.values())) / len(people)
-            has_spans = bool(row.get("labels"))
-            if has_spans != (share > 0):
-                odd.append(place)
-    what = (
-        "share of annotators who marked each character" if file.kind == "spans" else "annotations"
-    )
+        elif bool(row.get("labels")) != any(people.values()):
+            odd.append(place)
+    are_spans = file.kind == "spans"
+    what = "share of annotators who marked each character" if are_spans else "annotations"
     yield from of_rows(file, "span-votes", odd, f"{{}} with spans that contradict the {what}")
-    yield from of_rows(
-        file, "annotation-outside", outside, "{} with an annotation past the end of the text"
-    )
+    about = "{} with an annotation past the end of the text"
+    yield from of_rows(file, "annotation-outside", outside, about)

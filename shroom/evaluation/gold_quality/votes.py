@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.metrics.agreement import MISSING, Votes, padded
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
-from shroom.metrics.span_arrays import Spans
 from shroom.scoring.item_values import problem_of_p
 from shroom.scoring.kinds.span_values import HardSpan, LabelledSpan, SoftSpan, read_spans
 from shroom.scoring.rows import LABELS, P
@@ -23,21 +21,17 @@ from shroom.scoring.rows import LABELS, P
 FORMS = {"soft_labels": SoftSpan, "hard_labels": HardSpan, "labels": LabelledSpan}
 
 
-@dataclass(frozen=True, eq=False)
-class ItemVotes:
-    """The votes on items."""
-
-    votes: Votes
-    names: list[str]
-    are_people: bool
-
-    @property
-    def counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """The number of yes votes of each item, and the number of votes."""
-        return (self.votes == 1).sum(axis=1), (self.votes != MISSING).sum(axis=1)
+def counts(votes: Votes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the number of yes votes of each item, and the number of votes."""
+    return (votes == 1).sum(axis=1), (votes != MISSING).sum(axis=1)
 
 
-def item_votes(file: GoldFile) -> ItemVotes | None:
+def are_of_people(file: GoldFile) -> bool:
+    """Return whether votes have the names of annotators; in a list they only have positions."""
+    return file.kind != "binary" or any(isinstance(row.get("labels"), dict) for row in file.rows)
+
+
+def item_votes(file: GoldFile) -> NamedVotes | None:
     """Return the votes on whole items, if any; a marked span counts as a yes to its text."""
     if file.kind == "binary":
         return binary_votes(file)
@@ -48,17 +42,18 @@ def item_votes(file: GoldFile) -> ItemVotes | None:
     return _by_name(by_row)
 
 
-def binary_votes(file: GoldFile) -> ItemVotes | None:
+def binary_votes(file: GoldFile) -> NamedVotes | None:
     """Return the votes in ``labels``: a list, or an object with a label for each annotator."""
     values = [row.get("labels") for row in file.rows]
-    if any(isinstance(value, dict) for value in values):
+    if are_of_people(file):
         named = [value if isinstance(value, dict) else {} for value in values]
         return _by_name([{str(key): number(v) for key, v in value.items()} for value in named])
     lists = [value if isinstance(value, list) else [] for value in values]
     votes = padded([[*map(number, labels)] for labels in lists])
     if not (votes != MISSING).any():
         return None
-    return ItemVotes(votes, [f"position {place + 1}" for place in range(votes.shape[1])], False)  # noqa: FBT003
+    positions = [f"position {place + 1}" for place in range(votes.shape[1])]
+    return NamedVotes.of_items(votes, positions)
 
 
 def probabilities(file: GoldFile) -> Floats:
@@ -72,28 +67,25 @@ def number(label: Any) -> int:
     return LABELS.get(label, MISSING) if isinstance(label, str) else MISSING
 
 
-def _by_name(by_row: Sequence[Mapping[str, int]]) -> ItemVotes | None:
+def _by_name(by_row: Sequence[Mapping[str, int]]) -> NamedVotes | None:
     names = sorted({name for row in by_row for name in row})
     if not names:
         return None
     votes = [[row.get(name, MISSING) for name in names] for row in by_row]
-    return ItemVotes(np.array(votes, np.int8), names, True)  # noqa: FBT003
+    return NamedVotes.of_items(np.array(votes, np.int8), names)
 
 
 def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Return the marks of each annotator of a text: spans, or the marked text."""
-    if kind == "spans":
-        value = row.get("annotations")
-        named = value.items() if isinstance(value, dict) else ()
-        return {str(name): hard_spans(spans) for name, spans in named}
-    value = row.get("raw_annots")
+    value = row.get("annotations" if kind == "spans" else "raw_annots")
     named = value.items() if isinstance(value, dict) else ()
-    return {str(name): _marked_text(marked) for name, marked in named}
+    read = hard_spans if kind == "spans" else _marked_text
+    return {str(name): read(marked) for name, marked in named}
 
 
 def _marked_text(value: Any) -> str:
     """Return the text that an annotator marked; a bar means nothing."""
-    return str(value or "").replace("|", "").strip() if isinstance(value, str) else str(value or "")
+    return str(value or "").replace("|", "").strip()
 
 
 def hard_spans(value: Any) -> Sequence[HardSpan]:
@@ -117,8 +109,7 @@ def characters(spans: Sequence[HardSpan] | Sequence[SoftSpan], length: int) -> F
 def named_votes(file: GoldFile) -> NamedVotes | None:
     """Return the votes with a column for each annotator: on items, or on characters of texts."""
     if file.kind != "spans":
-        of_items = item_votes(file)
-        return None if of_items is None else NamedVotes.of_items(of_items.votes, of_items.names)
+        return item_votes(file)
     people = [annotators_of(row, file.kind) for row in file.rows]
     names = sorted({name for row in people for name in row})
     column = {name: place for place, name in enumerate(names)}
@@ -137,14 +128,3 @@ def named_votes(file: GoldFile) -> NamedVotes | None:
     if not names or not votes:
         return None
     return NamedVotes(names, np.array(votes), np.array(text, np.intp), np.array(size, float))
-
-
-def sides_of(file: GoldFile) -> list[Spans]:
-    """Return the spans of the first annotator of each text, of the second one, and so on."""
-    people = [[*annotators_of(row, file.kind).values()] for row in file.rows]
-    lengths = [len(text_of(row, "hyp")) for row in file.rows]
-    most = max(map(len, people), default=0)
-    return [
-        Spans.of([row[place] if place < len(row) else [] for row in people], lengths)
-        for place in range(most)
-    ]
