@@ -97,12 +97,12 @@ def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> Outcome:
 
 def _notes(calibration: Any) -> Iterator[str]:
     """Yield a note for each threshold that lowers the cross-validated accuracy."""
-    for file, result in zip(calibration.files, calibration.results):
+    for result in calibration.results:
         label = result.after.label
         fitted, half = label["accuracy"], label["accuracy_at_half"]
         if fitted is not None and half is not None and fitted < half:
             yield (
-                f"note: {printable(file)}: the fitted threshold lowers the cross-validated "
+                f"note: {printable(result.file)}: the fitted threshold lowers the cross-validated "
                 f"accuracy from {half:.3f} to {fitted:.3f}; consider --no-threshold"
             )
 
