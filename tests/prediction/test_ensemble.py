@@ -298,14 +298,14 @@ LOGISTIC = IN_SAMPLE.replace("train-a train-b", TWO, 1)
 NAME = "test.model-aware.json"
 ONE_TRACK = LOGISTIC.replace(TWO, f"pred-a/{NAME} pred-b/{NAME}")
 REFUSALS = {
-    "logistic alone": (None, f"{TWO} --method logistic", 2, ["needs --train"]),
-    "no gold": (None, f"{TWO} --method logistic --train train-a", 2, ["--train-gold"]),
+    "logistic alone": (None, f"{TWO} --method logistic", 2, ["needs train and train_gold"]),
+    "no gold": (None, f"{TWO} --method logistic --train train-a", 2, ["train_gold; specify both"]),
     "train too few": (
-        None, LOGISTIC.replace("--train train-b ", ""), 2, ["each of 2 submissions, got 1"],
+        None, LOGISTIC.replace("--train train-b ", ""), 2, ["1 training submission\n"],
     ),
-    "mean with train": (None, f"{TWO} --train train-a", 2, ["with --method mean"]),
+    "mean with train": (None, f"{TWO} --train train-a", 2, ["the method mean does not use"]),
     "vote with gold": (
-        None, f"{TWO} --method vote --train-gold gold", 2, ["with --method vote"],
+        None, f"{TWO} --method vote --train-gold gold", 2, ["the method vote does not use"],
     ),
     "pipe": (None, f"{TWO} --data -", 2, ["no input can be a pipe"]),
     "unknown method": (None, f"{TWO} --method median", 2, ["median"]),
