@@ -124,12 +124,7 @@ def _train(
     INPUT,
     required=True,
 )
-@option(
-    "-o --output",
-    "Write the scored questions to this file.",
-    OUTPUT,
-    required=True,
-)
+@option("-o --output", "Write the scored questions to this file.", OUTPUT, required=True)
 @option(
     "--model",
     "Language model for the probe; required with a probe.pt file, or if the model was moved.",

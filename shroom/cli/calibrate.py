@@ -37,11 +37,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
     metavar="CALIBRATOR",
 )
 @option("--method", "Curve to fit; with 'none', p stays unchanged.", METHODS, "platt")
-@flag(
-    "--threshold/--no-threshold",
-    "Fit the label threshold, or leave it at 0.5.",
-    default=True,
-)
+@flag("--threshold/--no-threshold", "Fit the label threshold, or leave it at 0.5.", default=True)
 @option("--folds", "Number of cross-validation folds.", click.IntRange(2, 1000), 10)
 @option("--seed", "Random seed for the folds.", click.IntRange(0), 0)
 @flag(

@@ -35,9 +35,7 @@ from shroom.scoring.input_files import is_pipe
 )
 @option("--train-gold", "With --method logistic: labelled data to fit the weights on.", INPUT)
 @option(
-    "--data",
-    "Data that the submissions contain predictions for; labels are not required.",
-    INPUT,
+    "--data", "Data that the submissions contain predictions for; labels are not required.", INPUT
 )
 @edition_option("data", "train_gold")
 def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:

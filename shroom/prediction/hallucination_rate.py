@@ -16,11 +16,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import RUN, Run
-from shroom.metrics.prediction_powered import (
-    Estimate,
-    labels_for_half,
-    prediction_powered_mean,
-)
+from shroom.metrics.prediction_powered import Estimate, labels_for_half, prediction_powered_mean
 from shroom.scoring.display.text import ends, figure
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Estimate as Shown

@@ -106,11 +106,7 @@ def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSetti
 
 
 def cross_validated(
-    p: Floats,
-    y: Floats,
-    gold_label: NDArray[Any],
-    settings: FitSettings,
-    groups: NDArray[np.intp],
+    p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings, groups: NDArray[np.intp]
 ) -> tuple[NDArray[np.bool_], Floats]:
     """Return out-of-fold labels and p; a group is never split among folds."""
 
