@@ -29,6 +29,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
     "-o --output",
     "Write the calibrator, or with --apply the calibrated submission, to this path.",
     OUTPUT,
+    required=True,
 )
 @option(
     "--apply calibrator",
@@ -61,9 +62,6 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
     fits = given.calibrator is None
     if fits and gold is None:
         raise click.UsageError("expected SUBMISSION and GOLD, got 1 argument")
-    if given.output is None:
-        what = "calibrator" if fits else "calibrated submission"
-        raise click.UsageError(f"missing option '-o': specify a file for the {what}")
     if gold is not None and fits:
         if given.method == "none" and not given.threshold:
             raise click.UsageError(
