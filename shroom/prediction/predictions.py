@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from shroom.core.atomic_writing import encoded, prepare, write_files
+from shroom.core.atomic_writing import encoded, write_files
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
@@ -153,7 +153,6 @@ class Predictions(InMemory, Result):
         inputs = list(inputs)
         parse = self.edition.guess
         names = [name_for(parse(name), out, name, self.edition) for name in self.files]
-        prepare(out, names, inputs)
         record_path(str(out))  # refuses a file of the user's
         write_files(out, dict(zip(names, self._texts.values())), inputs)
         in_sample = {name: self.in_sample.get(file, 0) for name, file in zip(names, self.files)}
