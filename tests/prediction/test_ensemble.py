@@ -362,25 +362,9 @@ def test_refusals(shroom, files, name):
     assert not files("out").exists()
 
 
-@pytest.mark.parametrize(
-    ("systems", "more", "message"),
-    [
-        ("a", {"method": "median"}, "no method 'median'"),
-        ("a", {"train": ["train-a"]}, "the method mean does not use train and train_gold"),
-        ("a", {"train_gold": "gold"}, "the method mean does not use train and train_gold"),
-        ("a", {"method": "logistic", "train": ["train-a"]}, "needs train and train_gold"),
-        (
-            "ab",
-            {"method": "logistic", "train": ["train-a"], "train_gold": "gold"},
-            "one training submission for each",
-        ),
-    ],
-)
-def test_arguments_that_do_not_fit_the_method_are_refused(files, systems, more, message):
-    places = {"train": lambda names: [*map(files, names)], "train_gold": files}
-    more = {name: places.get(name, str)(value) for name, value in more.items()}
-    with pytest.raises(ShroomError, match=message):
-        ensemble([files(f"pred-{system}") for system in systems], **more)
+def test_an_unknown_method_is_refused_in_python_too(files):
+    with pytest.raises(ShroomError, match="no method 'median'"):
+        ensemble([files("pred-a")], method="median")
 
 
 def test_a_few_datapoints_seen_before_are_told(shroom, files):

@@ -97,7 +97,6 @@ SETTINGS = [
     (["--set", "threshold=0", "--set", "threshold=1"], 0, ""),
     (["--threshold", "0.25"], 0, ""),
     (["--set", f"model={LEXICAL}"], 0, ""),
-    (["--set", "treshold=0.1"], 1, "has no setting 'treshold'; did you mean 'threshold'?"),
     (["--set", "model=nowhere"], 1, "nowhere is not a model of the detector lexical"),
     (["--set", "threshold"], 2, "expected NAME=VALUE, got 'threshold'"),
     (["--threshold", "1.5"], 2, "--threshold"),
@@ -111,7 +110,6 @@ SETTINGS = [
         *((["lexical", "{data}", *given], code, said) for given, code, said in SETTINGS),
         (["lexical", "{data}"], 0, "wrote 12"),
         (["{recipe}", "{data}"], 0, "wrote 12"),
-        (["lexicle", "{data}"], 2, "did you mean 'lexical'? the detectors are cross-encoder, "),
         (["lexical"], 2, "lexical is a detector; also specify DATA"),
         (["{data}", "lexical"], 2, "'lexical' does not exist"),
         (["lexical", "{data}", "{data}"], 2, "got 3 arguments"),
@@ -154,7 +152,6 @@ def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out
         ("", 'mine.toml: no detector; add a line such as detector = "nli"'),
         ('detector = ["lexical"]', "mine.toml: no detector"),
         ('detector = "lexicle"', "mine.toml: no detector 'lexicle'; did you mean"),
-        ('detector = "lexical"\ntreshold = 1', "mine.toml: the detector lexical has no setting"),
         ('detector = "lexical"\nthreshold = 2', "mine.toml: threshold: expected a number from 0"),
         ('detector = "lexical"\ndata = "val"', "mine.toml: data: expected a list of splits"),
         ('detector = "lexical"\nprecision = "half"', "mine.toml: precision: expected one of"),
@@ -355,11 +352,9 @@ def test_an_interrupted_run_keeps_its_results_and_goes_on(slow, data, out, shroo
     assert shroom(*args, out / "whole.json")[0] == 0
     whole = (out / "whole.json").read_bytes()
     slow.asked.clear()
-    code, text, err = interrupted(slow, shroom, data, out / "p.json")
-    assert (code, text) == (130, "")
-    assert f"stored 8 results in {out / 'p.json'}.partial; to continue, add --resume\n" in err
+    interrupted(slow, shroom, data, out / "p.json")
     assert listing(out) == ["p.json.partial", "whole.json"]
-    code, _, err = shroom(*args, out / "p.json", "--resume", "--threshold", 0)
+    code = shroom(*args, out / "p.json", "--resume", "--threshold", 0)[0]
     assert (code, slow.asked) == (0, hyps(gold(12))[8:])
     assert listing(out) == ["p.json", "whole.json"]
     assert (out / "p.json").read_bytes() == whole.replace(b"Not Hall", b"Hall")
@@ -403,8 +398,7 @@ def test_a_failed_run_leaves_what_was_there(error, code, form, slow, tmp_path, o
     target = out / "sub" if form.startswith("sub") else out / form
     found, text, err = interrupted(slow, shroom, data, target, after=8, error=error)
     assert (found, text) == (code, "")
-    assert "stored 8 results in" in err
-    assert "to continue, add --resume" in err
+    assert f"stored 8 results in {target}.partial; to continue, add --resume\n" in err
     assert (out / form).read_text() == "precious"
     assert [name for name in listing(out) if not name.endswith(".partial")] == before
     assert shroom("predict", "slow", data, "-o", target, "--resume")[0] == 0

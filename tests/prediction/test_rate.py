@@ -108,27 +108,16 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        (
-            {},
-            [
-                " (95% interval ",
-                "). The rate is estimated from too-low's predictions for 60 outputs and from ",
-            ],
-        ),
-        ({}, ["60 labelled outputs, which must be a random sample."]),
-        ({"confidence": 0.9}, ["(90% interval "]),
-        ({"warning": "no tasks"}, ["a random sample with the same mix of tasks."]),
-        (
-            {"labelled_outputs": 7},
-            ["The interval is too narrow, because the outputs include 7 labelled outputs."],
-        ),
+        ({"confidence": 0.9}, "(90% interval "),
+        ({"warning": "no tasks"}, "a random sample with the same mix of tasks."),
+        ({"labelled_outputs": 7}, "too narrow, because the outputs include 7 labelled outputs."),
     ],
 )
 def test_the_verdict(points, changed, words):
     rate = replace(hallucination_rate(TooLow(), points[::2], points[1::2]), **changed)
     whole = f"The hallucination rate is {figure(rate.groups[0].corrected.mean)} ("
     assert rate.render("text").startswith(whole)
-    assert all(part in rate.verdict for part in words)
+    assert words in rate.verdict
 
 
 def test_no_more_labels_are_needed_than_there_are_outputs(points):
