@@ -97,8 +97,7 @@ class Training:
         return self.values, self.tasks
 
     def at(self, rows: NDArray[np.intp]) -> Training:
-        columns = self.values, self.tasks, self.p, self.label, self.groups
-        return Training(*(column[rows] for column in columns))  # type: ignore[arg-type]
+        return Training(**{name: column[rows] for name, column in vars(self).items()})
 
     def fitted(self, c: float) -> Logistic:
         """Return a model with an intercept for each task; c as for :meth:`Logistic.fit`."""
