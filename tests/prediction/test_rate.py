@@ -126,17 +126,16 @@ def test_no_more_labels_are_needed_than_there_are_outputs(points):
     assert groups[0].labels_for_half == 40
 
 
-def test_outputs_that_are_labelled_too_are_counted(shroom, in_json, tmp_path, points):
+def test_outputs_that_are_labelled_too_are_counted(done, refused, in_json, tmp_path, points):
     assert hallucination_rate(TooLow(), points[:60], points[30:]).labelled_outputs == 30
     labelled = write_json(tmp_path / "labelled.json", gold(40))
     command = ("rate", labelled, "--labelled", labelled, "--detector", "lexical")
-    assert "the outputs include 40 labelled outputs, counted twice" in shroom(*command)[1]
+    assert "the outputs include 40 labelled outputs, counted twice" in done(*command)
     found, wider = (in_json(*command, "--confidence", confidence) for confidence in (0.95, 0.99))
     assert found["labelled_outputs"] == 40
     low, wider_low = (it["groups"][0]["corrected"]["interval"][0] for it in (found, wider))
     assert wider_low < low
-    code, _, err = shroom(*command, "--confidence", "nan")
-    assert (code, "expected a number, got nan" in err) == (2, True)
+    assert "expected a number, got nan" in refused(*command, "--confidence", "nan", code=2)
 
 
 @pytest.mark.parametrize(
