@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName
-from shroom.learners.calibrators import METHODS, Calibrator
+from shroom.learners.calibrators import METHODS, Calibrator, Floats
 from shroom.learners.folds import Places, linked, out_of_fold, random_splits
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
 from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, checked_with_texts
@@ -21,8 +21,6 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import refuse
 from shroom.scoring.signature import gold_hash
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.learners.calibrators import Calibrator
+from shroom.learners.calibrators import Calibrator, Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.metrics.calibration import brier_decomposition, log_loss
 from shroom.metrics.classification import accuracy
@@ -26,7 +26,6 @@ from shroom.scoring.rows import Rows
 from shroom.scoring.signature import gold_hash, signature
 from shroom.scoring.tables import Estimate, score_cells
 
-Floats = NDArray[np.float64]
 Figures = dict[str, "float | None"]
 
 

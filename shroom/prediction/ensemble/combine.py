@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
 from shroom.learners.folds import Places, out_of_fold, random_splits
-from shroom.learners.logistic import Logistic
+from shroom.learners.logistic import Logistic, Values, Words
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
 from shroom.metrics.calibration import log_loss
 from shroom.metrics.correlation import levels, twice_ranks
 
-Values = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Words = NDArray[np.str_]
 
 #: Inverse strengths of the L2 penalty to try.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3)

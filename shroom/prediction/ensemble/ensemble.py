@@ -12,6 +12,7 @@ from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.learners.curves import log_odds
+from shroom.learners.logistic import Values, Words
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.prediction.ensemble.combine import (
@@ -20,9 +21,7 @@ from shroom.prediction.ensemble.combine import (
     Combined,
     Flags,
     Training,
-    Values,
     Weighted,
-    Words,
     cross_validated,
 )
 from shroom.prediction.ensemble.members import Members, groups, read, refuse_seen

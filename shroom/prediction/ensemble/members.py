@@ -13,6 +13,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.learners.folds import linked
+from shroom.learners.logistic import Values
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check_documents
@@ -21,8 +22,6 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import refuse, with_in_sample
 from shroom.scoring.input_files import documents
 from shroom.scoring.rows import Rows
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,7 +71,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
         import ray.data
     except ImportError as error:
         raise ShroomError(f"--engine ray needs Ray: {install_hint('ray')}") from error
-    here: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False}
+    here = {} if address else {"num_cpus": workers, "include_dashboard": False}
     joined = ray.is_initialized()
     try:
         if not joined:
@@ -80,7 +80,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
                 address=address or "local",
                 logging_level=logging.ERROR,
                 log_to_driver=False,
-                **({} if address else here),
+                **here,
             )
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         with redirect_stdout(sys.stderr):  # where Ray reports workers that were lost
