@@ -13,11 +13,13 @@ from shroom.bundle.contents import Contents
 from shroom.bundle.rules import ODD, REFUSED, moment
 from shroom.bundle.yaml_reading import FILE, described
 from shroom.core.extras import require
-from shroom.core.printing import nearest, printable, show
+from shroom.core.printing import counted, nearest, printable, show
 from shroom.core.problems import ShroomError
 
 #: The version of Codabench whose source the schema and the rules follow.
 COMMIT = "c7dbc75 (March 2026)"
+#: The most lines that are reported.
+_MOST = 100
 #: A paragraph in the kit's pages that is meant for the organisers.
 _NOTE = re.compile(r"<p>(Organisers: [^<]*)</p>")
 
@@ -49,7 +51,10 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
 
 
 def _lines(place: str, sentences: list[str]) -> list[str]:
-    return [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
+    lines = [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
+    rest = len(lines) - _MOST
+    more = [f"{place}: {counted(rest, 'more problem')}"] if rest > 0 else []
+    return lines[:_MOST] + more
 
 
 def _breaches(data: dict[str, Any], contents: Contents, warnings: list[str]) -> list[str]:

@@ -12,6 +12,10 @@ from shroom.core.printing import show
 from shroom.core.problems import ShroomError, printable
 
 FILE = "competition.yaml"
+#: The largest ``competition.yaml`` in bytes.
+MAX_YAML = 1 << 20
+#: The most values of a competition, repeated ones counted each time; few have a thousand.
+MAX_VALUES = 20_000
 
 
 def described(contents: Contents) -> tuple[dict[str, Any], list[str]]:
@@ -20,7 +24,10 @@ def described(contents: Contents) -> tuple[dict[str, Any], list[str]]:
         near = [name for name in contents.files if name.endswith(f"/{FILE}")]
         got = f"{show(near[0])}; zip the files, not their folder" if near else "none"
         raise ShroomError(f"expected this file at the top level of the bundle, got {got}")
-    data = _parsed(contents.files[FILE]() or b"")
+    content = contents.files[FILE]() or b""
+    if len(content) > MAX_YAML:
+        raise ShroomError(f"expected at most {MAX_YAML} bytes, got {len(content)}")
+    data = _parsed(content)
     if not isinstance(data, dict):
         raise ShroomError(f"expected keys and values, got {show(data)}")
     if data.get("version") not in (2, "2"):
@@ -36,7 +43,9 @@ def _parsed(content: bytes) -> Any:
     import yaml
 
     try:
-        return yaml.safe_load(content.decode("utf-8"))
+        text = content.decode("utf-8")
+        _refuse_multiplied(yaml.compose(text, Loader=yaml.SafeLoader))
+        return yaml.safe_load(text)
     except UnicodeDecodeError as error:
         raise ShroomError("expected UTF-8, got other bytes") from error
     except yaml.YAMLError as error:
@@ -46,6 +55,19 @@ def _parsed(content: bytes) -> Any:
         raise ShroomError("expected YAML, got brackets that nest too deeply") from error
     except (ValueError, OverflowError) as error:  # dates and numbers out of range
         raise ShroomError(f"expected YAML, got a value that cannot be read: {error}") from error
+
+
+def _refuse_multiplied(root: Any) -> None:
+    """Raise an error if aliases multiply the number of values beyond ``MAX_VALUES``."""
+    nodes, count = [root] if root else [], 1
+    while nodes:
+        children = nodes.pop().value
+        if isinstance(children, list):
+            count += len(children)
+            if count > MAX_VALUES:
+                raise ShroomError(f"expected at most {MAX_VALUES} values, got more")
+            for child in children:  # an entry of a list, or the key and value of a mapping
+                nodes += child if isinstance(child, tuple) else [child]
 
 
 def _dates_as_text(phases: Any) -> Iterator[str]:

@@ -112,6 +112,15 @@ def test_all_faults_are_found_at_once():
     assert len(lines) == len(places)
 
 
+#: A list of ten lists of ten lists, and so on; and tables whose keys multiply by nine.
+BOMB = "l0: &l0 [x, x]\n" + "".join(
+    f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 21)
+)
+MERGED = "m0: &m0 {a: 1, b: 2}\n" + "".join(
+    f"m{n}: &m{n} {{<<: [{', '.join([f'*m{n - 1}'] * 9)}]}}\n" for n in range(1, 12)
+)
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [
@@ -123,10 +132,13 @@ def test_all_faults_are_found_at_once():
         ("version: 2\ntitle: 0x1" + "0" * 9000, "Exceeds the limit"),
         ("version: 3", "version: expected 2, got 3"),
         ("title: Of CodaLab", "version: expected 2, got none; other versions are not"),
+        ("version: 2\n" + "#" * (1 << 20), "at most 1048576 bytes"),
         (b"title: \xff", "expected UTF-8"),
-        ("version: &v [*v]", "Circular reference"),
+        ("version: &v [*v]", "expected at most 20000 values, got more"),
+        (BOMB + "version: 2\nphases: *l20", "expected at most 20000 values, got more"),
+        (MERGED, "expected at most 20000 values, got more"),
     ],
-    ids=range(10),
+    ids=range(13),
 )
 def test_what_cannot_be_read_is_one_line(text, part):
     (line,) = check(zip_of(text)).refused
