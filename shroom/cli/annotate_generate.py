@@ -24,7 +24,7 @@ from shroom.cli.options import (
     usage_errors,
 )
 from shroom.cli.output import read_aloud, say, say_alike
-from shroom.cli.parameter_types import INPUT, OUTPUT, Number
+from shroom.cli.parameter_types import INPUT, ON_DISK, Number
 from shroom.cli.running import RESUME, partial_of, resumable, run_options, watched
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.json_writing import json_lines
@@ -82,7 +82,7 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
             required=True,
         ),
         option("--endpoint", "URL of the endpoint, such as http://localhost:8080/v1."),
-        option("-o --output", "Write to this file.", OUTPUT, required=True),
+        option("-o --output", "Write to this file.", ON_DISK, required=True),
         option("--temperature", "Sampling temperature.", Number(0, 2), temperature),
         option(
             "--max-tokens",

@@ -14,7 +14,7 @@ from shroom.cli import group
 from shroom.cli.annotate_run import has_ended, scored
 from shroom.cli.options import flag, interval_options, option, usage_errors
 from shroom.cli.output import read_aloud, say, say_alike
-from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
+from shroom.cli.parameter_types import FOLDER, INPUT, ON_DISK
 from shroom.cli.result_options import result_options
 from shroom.cli.running import RESUME, if_interrupted, partial_of, run_options, shown_progress
 from shroom.core.atomic_writing import check_targets, write_atomically
@@ -59,7 +59,7 @@ def command() -> None:
 )
 @option("--revision", "Commit, tag or branch of the model on the hub.")
 @option(
-    "-o --output", "Write the hidden states and the probe to this folder.", OUTPUT, required=True
+    "-o --output", "Write the hidden states and the probe to this folder.", ON_DISK, required=True
 )
 @option(
     "--layers",
@@ -124,12 +124,7 @@ def _train(
     INPUT,
     required=True,
 )
-@option(
-    "-o --output",
-    "Write the scored questions to this file.",
-    OUTPUT,
-    required=True,
-)
+@option("-o --output", "Write the scored questions to this file.", ON_DISK, required=True)
 @option(
     "--model",
     "Language model for the probe; required with a probe.pt file, or if the model was moved.",
@@ -168,7 +163,7 @@ def _score(
 @command.command("report", short_help="Show the training results of a probe.")
 @click.argument("folder", type=FOLDER)
 @result_options("folder", about=_ABOUT, output=False, html=True)
-@option("-o --output", "Also write a figure to this .svg, .pdf or .png file.", OUTPUT)
+@option("-o --output", "Also write a figure to this .svg, .pdf or .png file.", ON_DISK)
 def _report(folder: str, output: str | None) -> Result:
     """Show the training results of the probe in FOLDER.
 

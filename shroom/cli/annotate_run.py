@@ -19,7 +19,7 @@ from shroom.annotate.rankers import OUTPUTS, Ranked
 from shroom.annotate.run_scorers import ScoringResult, Work, is_finished, score
 from shroom.cli import verb
 from shroom.cli.options import flag, format_option, option
-from shroom.cli.output import json_text, note, read_aloud, say
+from shroom.cli.output import json_text, note, read_aloud, say, say_alike
 from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.running import RESUME, resumable, run_options, shown_progress
 from shroom.core.atomic_writing import check_targets, write_atomically
@@ -86,9 +86,14 @@ def command(
             write_atomically(path, OUTPUTS[key](ranked.questions if ranked else result.questions))
     click.echo(_summary(result, ranked, form, judgements), nl=False)
     say(f"note: {sentence}" for sentence in (ranked.notes if ranked else []))
-    if result.failed:
-        say(_failures(result))
-    return 1 if result.failed else 0
+    if not result.failed:
+        return 0
+    say_alike(
+        f"item {it.question}: generation[{it.generation}]: {it.scorer}: {it.reason}"
+        for it in result.failed
+    )
+    say([f"missing scores: {len(result.failed)}; to try again, add --resume"])
+    return 1
 
 
 def has_ended(
@@ -167,16 +172,3 @@ def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements
         summary = {"verdict": agreements.verdict, **summary, "against": agreements.to_dict()}
         lines = [agreements.verdict, "", *lines, "", text(agreements.tables()).rstrip("\n")]
     return json_text(summary) if form == "json" else "\n".join(lines) + "\n"
-
-
-def _failures(result: ScoringResult, most: int = 20) -> list[str]:
-    failed = result.failed
-    lines = [
-        f"item {it.question}: generation[{it.generation}]: {it.scorer}: {it.reason}"
-        for it in failed[:most]
-    ]
-    if len(failed) > most:
-        lines.append(f"… and {len(failed) - most} more; --format json lists them all")
-    absent = f"{'is' if len(failed) == 1 else 'are'} not in the output"
-    many = f"{counted(len(failed), 'score')} could not be computed and {absent}"
-    return [*lines, f"{many}; to try again, add --resume"]

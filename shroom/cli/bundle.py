@@ -29,9 +29,7 @@ from shroom.scoring.editions.validation import warnings_of
 @click.argument("arguments", nargs=-1, metavar="")
 @option("-o --output", "Write the files of the bundle to this folder.", OUTPUT, "bundle")
 @option(
-    "--gold",
-    "Labelled data. Default: the kit's sample, which is only suitable for a trial.",
-    INPUT,
+    "--gold", "Labelled data. Default: the kit's sample, which is only suitable for a trial.", INPUT
 )
 @option("--data", "Data for participants. Default: the gold without labels.", INPUT)
 @named_edition(SHROOM)

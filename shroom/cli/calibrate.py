@@ -29,6 +29,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
     "-o --output",
     "Write the calibrator, or with --apply the calibrated submission, to this path.",
     OUTPUT,
+    required=True,
 )
 @option(
     "--apply calibrator",
@@ -37,11 +38,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
     metavar="CALIBRATOR",
 )
 @option("--method", "Curve to fit; with 'none', p stays unchanged.", METHODS, "platt")
-@flag(
-    "--threshold/--no-threshold",
-    "Fit the label threshold, or leave it at 0.5.",
-    default=True,
-)
+@flag("--threshold/--no-threshold", "Fit the label threshold, or leave it at 0.5.", default=True)
 @option("--folds", "Number of cross-validation folds.", click.IntRange(2, 1000), 10)
 @option("--seed", "Random seed for the folds.", click.IntRange(0), 0)
 @flag(
@@ -65,9 +62,6 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
     fits = given.calibrator is None
     if fits and gold is None:
         raise click.UsageError("expected SUBMISSION and GOLD, got 1 argument")
-    if given.output is None:
-        what = "calibrator" if fits else "calibrated submission"
-        raise click.UsageError(f"missing option '-o': specify a file for the {what}")
     if gold is not None and fits:
         if given.method == "none" and not given.threshold:
             raise click.UsageError(
@@ -97,12 +91,12 @@ def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> Outcome:
 
 def _notes(calibration: Any) -> Iterator[str]:
     """Yield a note for each threshold that lowers the cross-validated accuracy."""
-    for file, result in zip(calibration.files, calibration.results):
+    for result in calibration.results:
         label = result.after.label
         fitted, half = label["accuracy"], label["accuracy_at_half"]
         if fitted is not None and half is not None and fitted < half:
             yield (
-                f"note: {printable(file)}: the fitted threshold lowers the cross-validated "
+                f"note: {printable(result.file)}: the fitted threshold lowers the cross-validated "
                 f"accuracy from {half:.3f} to {fitted:.3f}; consider --no-threshold"
             )
 

@@ -8,11 +8,11 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import option
+from shroom.cli.options import option, usage_errors
 from shroom.cli.output import write_predictions
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.prediction.ensemble.combine import METHODS
-from shroom.prediction.ensemble.ensemble import LOGISTIC, ensemble
+from shroom.prediction.ensemble.ensemble import LOGISTIC, check_arguments, ensemble
 from shroom.scoring.input_files import is_pipe
 
 
@@ -35,9 +35,7 @@ from shroom.scoring.input_files import is_pipe
 )
 @option("--train-gold", "With --method logistic: labelled data to fit the weights on.", INPUT)
 @option(
-    "--data",
-    "Data that the submissions contain predictions for; labels are not required.",
-    INPUT,
+    "--data", "Data that the submissions contain predictions for; labels are not required.", INPUT
 )
 @edition_option("data", "train_gold")
 def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
@@ -55,17 +53,6 @@ def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
     inputs = [*preds, *train, train_gold, settings["data"]]
     if any(is_pipe(path) for path in inputs if path):
         raise click.UsageError("all inputs are read twice, so no input can be a pipe")
-    if method != LOGISTIC and (train or train_gold):
-        raise click.UsageError(
-            f"--train and --train-gold cannot be combined with --method "
-            f"{method}; use --method logistic"
-        )
-    if method == LOGISTIC and not (train and train_gold):
-        raise click.UsageError(
-            "--method logistic needs --train, once for each SUBMISSION, and --train-gold"
-        )
-    if method == LOGISTIC and len(train) != len(preds):
-        raise click.UsageError(
-            f"expected --train once for each of {len(preds)} submissions, got {len(train)}"
-        )
+    with usage_errors():
+        check_arguments(preds, method, train, train_gold)
     write_predictions(ensemble(preds, **settings), output, inputs)

@@ -15,7 +15,7 @@ from shroom.cli.detector_choice import recipe_of
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import SETTINGS, names_of, option, refuse_two_pipes
 from shroom.cli.output import read_aloud
-from shroom.cli.parameter_types import INPUT, OUTPUT
+from shroom.cli.parameter_types import INPUT, ON_DISK
 from shroom.cli.running import shown_progress
 from shroom.core.atomic_writing import check_targets
 from shroom.core.problems import Problems, ShroomError
@@ -32,7 +32,7 @@ from shroom.scoring.tables import Table, text
 @click.argument("detector", shell_complete=names_of("shroom.detectors.registry:REGISTRY"))
 @click.argument("data", nargs=-1, required=True, type=INPUT)
 @edition_option("data", any_kind=True)
-@option("-o --output", "Write the model to this path.", OUTPUT, required=True)
+@option("-o --output", "Write the model to this path.", ON_DISK, required=True)
 @option("--model", "Encoder to start from: a folder, or a name on the Hugging Face hub.")
 @SETTINGS
 @option(
@@ -60,10 +60,6 @@ def command(
     if folds == 1:
         raise click.BadParameter(
             "one fold leaves no data to fit on; use 0 or at least 2 folds", param_hint="--folds"
-        )
-    if output == "-":
-        raise click.BadParameter(
-            "a model is written to a file or a folder, not to stdout", param_hint="--output"
         )
     recipe = Recipe.of(detector)
     kind = class_of(recipe.detector)

@@ -225,17 +225,9 @@ def interval_options(resamples: int, *, method: bool = True) -> Decorator:
         flag("--no-ci", "Do not compute confidence intervals."),
         CONFIDENCE,
         option(
-            "--resamples",
-            "Number of bootstrap resamples.",
-            click.IntRange(1, 1_000_000),
-            resamples,
+            "--resamples", "Number of bootstrap resamples.", click.IntRange(1, 1_000_000), resamples
         ),
-        option(
-            "--seed interval_seed",
-            "Random seed.",
-            click.IntRange(0),
-            0,
-        ),
+        option("--seed interval_seed", "Random seed.", click.IntRange(0), 0),
         *([kinds] if method else []),
     )
 

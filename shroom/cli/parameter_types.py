@@ -32,10 +32,14 @@ class _Output(ShownPath):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not value:
             self.fail("the name is empty", param, ctx)
+        if value == "-" and not self.allow_dash:
+            self.fail("the result is written to a file or a folder, not to stdout", param, ctx)
         return super().convert(value, param, ctx)
 
 
-OUTPUT = _Output()
+OUTPUT = _Output(allow_dash=True)
+#: The same, but not stdout.
+ON_DISK = _Output()
 
 
 class Number(click.FloatRange):

@@ -18,7 +18,7 @@ from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import MAX_COST, MODEL, SETTINGS, flag, option
 from shroom.cli.output import read_aloud, say
 from shroom.cli.parameter_types import OUTPUT, Number
-from shroom.cli.predict_ray import RAY_OPTIONS
+from shroom.cli.predict_ray import RAY_OPTIONS, predict_on_ray
 from shroom.cli.running import NO_CACHE, RESUME, resumable, run_options, shown_progress
 from shroom.core.atomic_writing import check_targets, prepare
 from shroom.core.printing import counted
@@ -98,7 +98,7 @@ def command(
             "--in-sample needs an output folder, because the scores are marked in run.json"
         )
     if ray is not None and output is not None:
-        ray.predict(recipe, data, output, run.bare(), edition, resume=given.resume)
+        predict_on_ray(recipe, data, output, run.bare(), edition, resume=given.resume, **ray)
         return
     splits = recipe.data or edition.submitted
     files = read_aloud(read_data, data, splits=splits, edition=edition)

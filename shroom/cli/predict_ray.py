@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,57 +21,49 @@ from shroom.inference.store import PARTIAL, kept
 from shroom.scoring.editions.edition import Edition
 
 
-@dataclass(frozen=True)
-class Ray:
-    """A running Ray cluster at an address, or a new one with a number of workers."""
+def predict_on_ray(
+    recipe: Recipe, data: str, output: str, run: Run, edition: Edition, *, resume: bool, **ray: Any
+) -> None:
+    """Predict the shards of the data; ``ray`` has the arguments of the cluster."""
+    from shroom.prediction.ray.cluster import outcomes
+    from shroom.prediction.ray.manifest import (
+        MANIFEST,
+        SUBMISSION,
+        Manifest,
+        run_shards,
+        write_submission,
+    )
+    from shroom.prediction.ray.shards import shards_of
+    from shroom.prediction.ray.storage import Place
 
-    address: str | None
-    workers: int | None
+    if output == "-" or names_a_file(output) or names_a_zip(output):
+        raise click.UsageError(f"--engine ray writes a folder, but {output} is not a folder")
+    if run.device not in (None, "cpu", "cuda"):
+        raise click.UsageError(f"--engine ray accepts --device cpu or cuda, got {run.device}")
+    shards = shards_of(data, recipe.data, edition)
+    out = Place(output)
+    if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
+        raise ShroomError(f"{output} is inside the data; choose another folder")
+    # Object stores have no locks.
+    with nullcontext() if out.is_uri else _reserved(Path(output), MANIFEST + PARTIAL):
+        manifest = Manifest(out, shards, recipe, run, resume=resume)
+        judged = outcomes(manifest.missing, data, recipe, run=run, **ray)
 
-    def predict(
-        self, recipe: Recipe, data: str, output: str, run: Run, edition: Edition, *, resume: bool
-    ) -> None:
-        from shroom.prediction.ray.cluster import outcomes
-        from shroom.prediction.ray.manifest import (
-            MANIFEST,
-            SUBMISSION,
-            Manifest,
-            run_shards,
-            write_submission,
-        )
-        from shroom.prediction.ray.shards import shards_of
-        from shroom.prediction.ray.storage import Place
+        def done() -> str:
+            return f"finished shards: {len(shards) - len(manifest.missing)} of {len(shards)}"
 
-        if output == "-" or names_a_file(output) or names_a_zip(output):
-            raise click.UsageError(f"--engine ray writes a folder, but {output} is not a folder")
-        if run.device not in (None, "cpu", "cuda"):
-            raise click.UsageError(f"--engine ray accepts --device cpu or cuda, got {run.device}")
-        shards = shards_of(data, recipe.data, edition)
-        out = Place(output)
-        if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
-            raise ShroomError(f"{output} is inside the data; choose another folder")
-        judge = functools.partial(
-            outcomes, data=data, recipe=recipe, run=run, address=self.address, workers=self.workers
-        )
-        # Object stores have no locks.
-        with nullcontext() if out.is_uri else _reserved(Path(output), MANIFEST + PARTIAL):
-            manifest = Manifest(out, shards, recipe, run, resume=resume)
-
-            def done() -> str:
-                return f"finished shards: {len(shards) - len(manifest.missing)} of {len(shards)}"
-
-            if len(manifest.missing) < len(shards):
-                note(done())
-            with (
-                if_interrupted(lambda: f"{done()}; to continue, add --resume"),
-                shown_progress("shards") as report,
-            ):
-                say(run_shards(manifest, judge, report=report, note=note))
-            written = write_submission(out, shards)
-        parts = f"{counted(len(shards), 'part')} and {MANIFEST}"
-        say([f"wrote {counted(manifest.rows, 'prediction')} to {output}: {parts}"])
-        if written:
-            say([f"wrote the submission to {out.of(SUBMISSION)}"])
+        if len(manifest.missing) < len(shards):
+            note(done())
+        with (
+            if_interrupted(lambda: f"{done()}; to continue, add --resume"),
+            shown_progress("shards") as report,
+        ):
+            say(run_shards(manifest, judged, report=report, note=note))
+        written = write_submission(out, shards)
+    parts = f"{counted(len(shards), 'part')} and {MANIFEST}"
+    say([f"wrote {counted(manifest.rows, 'prediction')} to {output}: {parts}"])
+    if written:
+        say([f"wrote the submission to {out.of(SUBMISSION)}"])
 
 
 @contextmanager
@@ -89,13 +79,15 @@ def _reserved(folder: Path, name: str) -> Iterator[None]:
                 folder.rmdir()
 
 
-def _ray(values: dict[str, Any]) -> Ray | None:
-    is_ray, ray = values.pop("engine") == "ray", Ray(values.pop("address"), values.pop("workers"))
-    if not is_ray and (ray.address or ray.workers):
+def _ray(values: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments of the cluster; ``None`` without Ray."""
+    is_ray = values.pop("engine") == "ray"
+    cluster = {name: values.pop(name) for name in ("address", "workers")}
+    if not is_ray and any(cluster.values()):
         raise click.UsageError("--address and --workers require --engine ray")
     if is_ray and (values["dry_run"] or values["max_cost"] is not None):
         raise click.UsageError("--dry-run and --max-cost cannot be combined with --engine ray")
-    return ray if is_ray else None
+    return cluster if is_ray else None
 
 
 #: The options of the engine; a verb receives them as ``ray``, which is ``None`` without Ray.

@@ -39,12 +39,7 @@ from shroom.scoring.result import Result
 @run_options()
 @NO_CACHE
 @edition_option("labelled")
-@result_options(
-    "data",
-    "labelled",
-    "model",
-    about="Print a table, or one JSON object.",
-)
+@result_options("data", "labelled", "model", about="Print a table, or one JSON object.")
 def command(data: str, labelled: str, run: Run, **options: Any) -> Result:
     """Estimate the share of hallucinations in DATA, which can be unlabelled.
 

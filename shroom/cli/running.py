@@ -71,10 +71,6 @@ def run_options(*, precision: bool = True) -> Decorator:
 
 def partial_of(output: str, inputs: Iterable[str]) -> Path:
     """Return the file of an unfinished run next to its output, which must be a file."""
-    if output == "-":
-        raise click.BadParameter(
-            "the result is written to a file, not to stdout", param_hint="--output"
-        )
     partial = Path(f"{output}{PARTIAL}")
     check_targets([output, partial], inputs)
     return partial

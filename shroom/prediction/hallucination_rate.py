@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import RUN, Run
-from shroom.metrics.prediction_powered import (
-    Estimate,
-    labels_for_half,
-    prediction_powered_mean,
-)
+from shroom.metrics.prediction_powered import Estimate, labels_for_half, prediction_powered_mean
 from shroom.scoring.display.text import ends, figure
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Estimate as Shown
@@ -166,7 +163,7 @@ def hallucination_rate(
     (35, 0.12)
     """
     labelled = [point for point in labelled if point.label is not None]
-    tasks, of_labelled = _tasks(outputs), _tasks(labelled)
+    tasks, of_labelled = _values(outputs, "task.name"), _values(labelled, "task.name")
     warning = ""
     if "" in {*tasks, *of_labelled} and len({*tasks, *of_labelled}) > 1:
         warning = _NO_TASKS
@@ -216,8 +213,8 @@ def hallucination_rate(
     )
 
 
-def _tasks(points: Sequence[Datapoint]) -> NDArray[np.str_]:
-    return np.array([point.task.name for point in points], str)
+def _values(points: Sequence[Datapoint], attribute: str) -> NDArray[np.str_]:
+    return np.array(list(map(attrgetter(attribute), points)), str)
 
 
 def _too_few(of_outputs: NDArray[np.str_], of_labelled: NDArray[np.str_]) -> list[str]:
@@ -231,11 +228,8 @@ def _groups(
 ) -> Iterator[tuple[str, str, NDArray[np.bool_], NDArray[np.bool_]]]:
     """Yield each group of outputs, with masks of the outputs and of the labelled items in it."""
     yield "", "", np.ones(len(outputs), bool), np.ones(len(labelled), bool)
-    models = [np.array([point.model for point in points], str) for points in (outputs, labelled)]
-    for by, (of_outputs, of_labelled) in {
-        "task": (_tasks(outputs), _tasks(labelled)),
-        "model": models,
-    }.items():
+    for by, attribute in (("task", "task.name"), ("model", "model")):
+        of_outputs, of_labelled = _values(outputs, attribute), _values(labelled, attribute)
         names = sorted({*of_outputs.tolist()} - {""})
         for name in names if len(names) > 1 else ():
             yield by, name, of_outputs == name, of_labelled == name

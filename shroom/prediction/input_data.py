@@ -17,23 +17,20 @@ from shroom.scoring.rows import Role
 
 def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
     """Report each datapoint that cannot be predicted, or cannot be part of a submission."""
-    binary = (
-        edition.annotation.kind == "binary"
-    )  # answers about an image have no text to compare with
+    seen: set[int | str | None] = set()
+    have_ids = any(point.id is not None for point in file.datapoints)
     for index, point in enumerate(file.datapoints):
-        if binary and not (point.src.strip() or point.tgt.strip()):
-            place = {"index": index, "id": point.id}
+        place = {"index": index, "id": point.id}
+        # Answers about an image have no text to compare with.
+        if edition.annotation.kind == "binary" and not (point.src.strip() or point.tgt.strip()):
             problems.add("premise-missing", file.base, "src or tgt", "both empty", **place)
-    seen: set[int | str] = set()
-    some = any(point.id is not None for point in file.datapoints)
-    for index, point in enumerate(file.datapoints):
-        if point.id is None and some:
+        if have_ids and point.id is None:
             expected = "an id, because other items have one"
-            problems.add("id-missing", file.base, expected, "none", index=index, key="id")
-        elif point.id is not None and point.id in seen:
-            got, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
-            problems.add("id-doubled", file.base, "a unique id", got, **place)
-        seen |= {point.id} if point.id is not None else set()
+            problems.add("id-missing", file.base, expected, "none", **place, key="id")
+        elif have_ids and point.id in seen:
+            got = f"{point.id} again"
+            problems.add("id-doubled", file.base, "a unique id", got, **place, key="id")
+        seen.add(point.id)
 
 
 def read_data(

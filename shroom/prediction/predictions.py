@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from shroom.core.atomic_writing import encoded, prepare, write_files
+from shroom.core.atomic_writing import encoded, write_files
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
@@ -24,16 +24,11 @@ from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, InMemory, is_path
-from shroom.scoring.result import Result
+from shroom.scoring.result import Result, alike
 from shroom.scoring.tables import Table
 
 #: Maximum number of predictions of a file in a table.
 _SHOWN = 10
-#: How training items among the data affect scores.
-_TRAINING_NOTES = {
-    "out_of_fold": "their p is out-of-fold",
-    "in_sample": "their p is in-sample, so scores on them are too optimistic",
-}
 
 
 class Predictions(InMemory, Result):
@@ -122,12 +117,7 @@ class Predictions(InMemory, Result):
         rows = self.rows
         if len(rows) == 1:
             return next(iter(rows.values()))
-        keys = dict.fromkeys(key for file in rows.values() for row in file for key in row)
-        return [
-            {"file": name, **{key: row.get(key) for key in keys}}
-            for name, file in rows.items()
-            for row in file
-        ]
+        return alike([{"file": name, **row} for name, file in rows.items() for row in file])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json."""
@@ -163,7 +153,6 @@ class Predictions(InMemory, Result):
         inputs = list(inputs)
         parse = self.edition.guess
         names = [name_for(parse(name), out, name, self.edition) for name in self.files]
-        prepare(out, names, inputs)
         record_path(str(out))  # refuses a file of the user's
         write_files(out, dict(zip(names, self._texts.values())), inputs)
         in_sample = {name: self.in_sample.get(file, 0) for name, file in zip(names, self.files)}
@@ -249,19 +238,19 @@ def predict_files(
         run.note(sentence)
 
     noted = replace(run, note=note)
-    about = {"datapoints": {file.base: len(file.datapoints) for file in files}}
-    for kind, mask in {
-        "in_sample": detector.in_sample,
-        "out_of_fold": detector.out_of_fold_items,
-    }.items():
+    sizes = {file.base: len(file.datapoints) for file in files}
+    about: dict[str, dict[str, int]] = {"datapoints": sizes, "in_sample": {}, "out_of_fold": {}}
+    total = sum(len(file.datapoints) for file in files)
+    for kind, mask, effect in (
+        ("out_of_fold", detector.out_of_fold_items, "out-of-fold"),
+        ("in_sample", detector.in_sample, "in-sample, so scores on them are too optimistic"),
+    ):
         counts = {file.base: int(mask(file.datapoints, noted).sum()) for file in files}
         about[kind] = {base: n for base, n in counts.items() if n}
-    total = sum(len(file.datapoints) for file in files)
-    for kind, effect in _TRAINING_NOTES.items():
-        if n := sum(about[kind].values()):
+        if n := sum(counts.values()):
             by_file = ", ".join(f"{base}: {count}" for base, count in about[kind].items())
             items = f"{n} of {total} items{f' ({by_file})' if len(files) > 1 else ''}"
-            note(f"{detector.name} was fitted on the texts of {items}; {effect}")
+            note(f"{detector.name} was fitted on the texts of {items}; their p is {effect}")
     texts = []
     for file in files:
         points = file.datapoints

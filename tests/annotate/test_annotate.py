@@ -312,7 +312,7 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config
     code, _, err = shroom("annotate", "run", path)
     assert code == 1
     assert "item 0: generation[1]: counting: it was told to fail" in err
-    assert "2 scores could not be computed and are not in the output" in err
+    assert "missing scores: 2; to try again, add --resume" in err
     assert len(read(tmp_path / "out.jsonl")) == 2
     before = (tmp_path / "out.jsonl").read_bytes()
     code, out, err = shroom("annotate", "run", path)

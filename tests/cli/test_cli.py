@@ -101,12 +101,9 @@ def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
     assert listed == {"bad.json", "g.json", "p.json", "scores.json"}
 
 
-@pytest.mark.parametrize(
-    "line", ["check SAMPLE --gold SAMPLE --data SAMPLE", "predict lexical SAMPLE"]
-)
-def test_a_wrong_command_line_ends_with_2(line, refused):
-    err = refused(*line.replace("SAMPLE", str(SAMPLE)).split(), code=2)
-    assert "Error" in err
+def test_gold_and_data_exclude_each_other(refused):
+    call = "check", SAMPLE, "--gold", SAMPLE, "--data", SAMPLE
+    assert "use either --gold or --data" in refused(*call, code=2)
 
 
 def test_check_says_where_it_guesses_the_track_by_models(tmp_path, shroom):

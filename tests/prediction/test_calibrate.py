@@ -1,6 +1,7 @@
 """Calibrators against their oracles, and the command that fits and applies them."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -226,14 +227,13 @@ def test_few_items_of_one_class_show_no_nan(shroom, in_json, pair, n, method):
     assert result["before"]["label"]["auroc"] is None
 
 
-def test_two_splits_of_one_track_are_refused(shroom, tmp_path):
+def test_two_splits_of_one_track_are_refused(refused, tmp_path):
     p, y = system(12)
     for split, first_id in (("val", None), ("test", 5)):
         write_json(tmp_path / "s" / f"{split}.model-aware.json", rows(p, first_id=first_id))
         write_json(tmp_path / "g" / f"{split}.model-aware.json", rows(p, y, first_id=first_id))
-    code, _, err = shroom("calibrate", tmp_path / "s", tmp_path / "g", "-o", tmp_path / "c.json")
-    assert code == 1
-    assert "one file for each track" in err
+    call = "calibrate", tmp_path / "s", tmp_path / "g", "-o", tmp_path / "c.json"
+    assert "one file for each track" in refused(*call)
 
 
 BETTER, WORSE, NEITHER = (-0.2, -0.1), (0.1, 0.2), (-0.1, 0.1)
@@ -297,17 +297,15 @@ def test_apply_to_other_gold_scores_before_and_after(fitted, shroom, in_json, do
     assert scored["rho"] == track["after"]["proportion"]["rho"]
 
 
-def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, shroom, done, tmp_path):
+def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, refused, done, tmp_path):
     submission, gold, calibrator = fitted
     out = tmp_path / "o.json"
     content = json.loads(gold.read_text())
     renamed = write_json(tmp_path / "elsewhere.json", [{**row, "tgt": "y"} for row in content])
     for known in (gold, gold.parent, renamed):
-        code, shown, err = shroom("calibrate", "--apply", calibrator, submission, known, "-o", out)
-        assert (code, shown) == (1, "")
-        assert "is the gold that the calibrator was fitted on" in err
-        assert "cross-validated" in err
-        assert "--in-sample" in err
+        err = refused("calibrate", "--apply", calibrator, submission, known, "-o", out)
+        words = "is the gold that the calibrator was fitted on", "cross-validated", "--in-sample"
+        assert all(part in err for part in words)
         assert not out.exists()
     arguments = ("calibrate", "--apply", calibrator, submission, renamed, "-o", out, "--in-sample")
     shown = done(*arguments)
@@ -342,15 +340,14 @@ def test_the_track_is_that_of_the_name_or_the_only_one(fitted, shroom, refused, 
 
 
 @pytest.mark.parametrize("verb", ["calibrate", "ensemble"])
-def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, tmp_path):
+def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, refused, tmp_path):
     record = {"recipe": "r", "detector": "lexical", "versions": {}}
     seen, other, out = (tmp_path / name for name in ("seen", "other", "out"))
     for seed, folder in enumerate((seen, other)):
         write_json(folder / "val.model-aware.json", rows(system(seed=seed)[0]))
     write_json(seen / "run.json", {**record, "in_sample": {"val.model-aware.v2.json": 7}})
-    write_json(
-        out / "run.json", {**record, "in_sample": {"val.model-aware.json": 50}}
-    )  # an old one
+    old = {**record, "in_sample": {"val.model-aware.json": 50}}
+    write_json(out / "run.json", old)
     call = {"calibrate": ["calibrate", "--apply", fitted[2]], "ensemble": ["ensemble", other]}[verb]
     assert shroom(*call, other, "-o", out)[0] == 0
     assert not (out / "run.json").exists()
@@ -360,11 +357,10 @@ def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, t
     assert shroom(*call, seen, "-o", out)[0] == 0  # over a record of its own
     code, _, err = shroom(*call, seen, "-o", tmp_path / "out.zip")
     assert code == 0
-    assert "note: " in err
-    assert "out.zip contains 7 in-sample predictions" in err
+    assert re.search(r"note: .*out.zip contains 7 in-sample predictions", err)
     (out / "run.json").write_text("mine")
-    code, _, err = shroom(*call, seen, "-o", out)
-    assert (code, "run.json would be overwritten, but is not a run record" in err) == (1, True)
+    said = "run.json would be overwritten, but is not a run record"
+    assert said in refused(*call, seen, "-o", out)
     assert (out / "run.json").read_text() == "mine"
 
 
@@ -405,9 +401,7 @@ def test_a_broken_calibrator_is_told(fitted, refused, tmp_path, content):
     else:
         text = content if isinstance(content, str) else json.dumps(content)
         broken.write_text(text, encoding="utf-8", errors="backslashreplace")
-    err = refused("calibrate", "--apply", broken, submission, "-o", out)
-    assert "broken.json" in err
-    assert "Traceback" not in err
+    assert "broken.json" in refused("calibrate", "--apply", broken, submission, "-o", out)
     assert not out.exists()
 
 
@@ -420,10 +414,9 @@ def test_a_broken_calibrator_is_told(fitted, refused, tmp_path, content):
         ("BROKEN G -o O", "[p-number]"),
         ("--apply C S -o S", "which is never overwritten"),
         ("--apply C S -o C", "which is never overwritten"),
-        ("S G", "specify a file for the calibrator"),
+        ("S G", "Missing option '-o'"),
         ("- - -o O", "only one input"),
         ("S G -o O --method none --no-threshold", "leaves nothing to fit"),
-        ("--apply C S", "specify a file for the calibrated submission"),
         ("--apply C S -o O --method isotonic", "--method cannot be combined with --apply"),
         ("--apply C S -o O --no-threshold", "cannot be combined with --apply"),
         ("--apply C S -o O --folds 5", "--folds cannot be combined with --apply"),

@@ -98,7 +98,6 @@ SETTINGS = [
     (["--set", "threshold=0", "--set", "threshold=1"], 0, ""),
     (["--threshold", "0.25"], 0, ""),
     (["--set", f"model={LEXICAL}"], 0, ""),
-    (["--set", "treshold=0.1"], 1, "has no setting 'treshold'; did you mean 'threshold'?"),
     (["--set", "model=nowhere"], 1, "nowhere is not a model of the detector lexical"),
     (["--set", "threshold"], 2, "expected NAME=VALUE, got 'threshold'"),
     (["--threshold", "1.5"], 2, "--threshold"),
@@ -112,7 +111,6 @@ SETTINGS = [
         *((["lexical", "{data}", *given], code, said) for given, code, said in SETTINGS),
         (["lexical", "{data}"], 0, "wrote 12"),
         (["{recipe}", "{data}"], 0, "wrote 12"),
-        (["lexicle", "{data}"], 2, "did you mean 'lexical'? the detectors are cross-encoder, "),
         (["lexical"], 2, "lexical is a detector; also specify DATA"),
         (["{data}", "lexical"], 2, "'lexical' does not exist"),
         (["lexical", "{data}", "{data}"], 2, "got 3 arguments"),
@@ -136,9 +134,9 @@ def test_the_detector_its_data_and_settings(arguments, code, said, data, out, tm
 @pytest.mark.parametrize(
     "detector", sorted(REGISTRY.keys() - {"cross-encoder", "lexical", "unigram"})
 )
-def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out, shroom):
-    code, _, err = shroom("predict", detector, data, "-o", out / "p.json")
-    assert (code, listing(out)) == (1, [])
+def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out, shroom, refused):
+    err = refused("predict", detector, data, "-o", out / "p.json")
+    assert listing(out) == []
     verb = "fit" if "shroom fit" in err else "predict"
     options = shroom(verb, "--help")[1]
     assert all(option in options for option in re.findall("--[a-z-]+", err))
@@ -155,7 +153,6 @@ def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out
         ("", 'mine.toml: no detector; add a line such as detector = "nli"'),
         ('detector = ["lexical"]', "mine.toml: no detector"),
         ('detector = "lexicle"', "mine.toml: no detector 'lexicle'; did you mean"),
-        ('detector = "lexical"\ntreshold = 1', "mine.toml: the detector lexical has no setting"),
         ('detector = "lexical"\nthreshold = 2', "mine.toml: threshold: expected a number from 0"),
         ('detector = "lexical"\ndata = "val"', "mine.toml: data: expected a list of splits"),
         ('detector = "lexical"\nprecision = "half"', "mine.toml: precision: expected one of"),
@@ -356,11 +353,9 @@ def test_an_interrupted_run_keeps_its_results_and_goes_on(slow, data, out, shroo
     assert shroom(*args, out / "whole.json")[0] == 0
     whole = (out / "whole.json").read_bytes()
     slow.asked.clear()
-    code, text, err = interrupted(slow, shroom, data, out / "p.json")
-    assert (code, text) == (130, "")
-    assert f"stored 8 results in {out / 'p.json'}.partial; to continue, add --resume\n" in err
+    interrupted(slow, shroom, data, out / "p.json")
     assert listing(out) == ["p.json.partial", "whole.json"]
-    code, _, err = shroom(*args, out / "p.json", "--resume", "--threshold", 0)
+    code = shroom(*args, out / "p.json", "--resume", "--threshold", 0)[0]
     assert (code, slow.asked) == (0, hyps(gold(12))[8:])
     assert listing(out) == ["p.json", "whole.json"]
     assert (out / "p.json").read_bytes() == whole.replace(b"Not Hall", b"Hall")
@@ -404,8 +399,7 @@ def test_a_failed_run_leaves_what_was_there(error, code, form, slow, tmp_path, o
     target = out / "sub" if form.startswith("sub") else out / form
     found, text, err = interrupted(slow, shroom, data, target, after=8, error=error)
     assert (found, text) == (code, "")
-    assert "stored 8 results in" in err
-    assert "to continue, add --resume" in err
+    assert f"stored 8 results in {target}.partial; to continue, add --resume\n" in err
     assert (out / form).read_text() == "precious"
     assert [name for name in listing(out) if not name.endswith(".partial")] == before
     assert shroom("predict", "slow", data, "-o", target, "--resume")[0] == 0
@@ -427,17 +421,17 @@ def test_several_files_share_what_is_kept_even_in_the_folder_of_the_data(slow, t
     assert listing(data) == ["sub.zip", *names]
 
 
-def test_nothing_is_kept_of_what_goes_to_stdout(slow, data, shroom):
-    code, _, err = shroom("predict", "slow", data, "-o", "-", "--resume")
-    assert (code, "cannot be resumed" in err) == (2, True)
+def test_nothing_is_kept_of_what_goes_to_stdout(slow, data, refused):
+    call = "predict", "slow", data, "-o", "-", "--resume"
+    assert "cannot be resumed" in refused(*call, code=2)
 
 
-def test_a_file_of_the_users_is_no_record_of_a_run(slow, tmp_path, out, shroom):
+def test_a_file_of_the_users_is_no_record_of_a_run(slow, tmp_path, out, refused):
     data = write_json(tmp_path / "val.model-aware.json", gold(12))
     (out / "run.json").write_text("mine")
-    code, _, err = shroom("predict", "slow", data, "-o", out)
+    said = "run.json would be overwritten, but is not a run record"
+    assert said in refused("predict", "slow", data, "-o", out)
     assert not slow.asked
-    assert (code, "run.json would be overwritten, but is not a run record" in err) == (1, True)
     assert (listing(out), (out / "run.json").read_text()) == (["run.json"], "mine")
 
 
@@ -455,31 +449,29 @@ def test_a_file_of_the_users_is_no_record_of_a_run(slow, tmp_path, out, shroom):
         ("{link}", "{d}"),
     ],
 )
-def test_an_output_that_lies_in_the_input_is_refused(source, target, tmp_path, shroom):
+def test_an_output_that_lies_in_the_input_is_refused(source, target, tmp_path, refused):
     folder = tmp_path / "d"
     names = {"d": folder, "link": tmp_path / "link"}
     path = write_json(folder / "val.model-aware.json", gold(12))
     names["link"].symlink_to(folder)
     before = path.read_bytes()
     args = (source.format(**names), "-o", target.format(**names))
-    code, _, err = shroom("predict", "lexical", *args)
-    assert (code, "which is never overwritten" in err) == (1, True)
+    assert "which is never overwritten" in refused("predict", "lexical", *args)
     assert path.read_bytes() == before
     assert listing(tmp_path) == ["d", "d/val.model-aware.json", "link"]
 
 
 @pytest.mark.parametrize("verb", ["predict", "fit"])
 @pytest.mark.parametrize("what", ["recipe", "model"])
-def test_neither_recipe_nor_model_is_written_over(verb, what, data, tmp_path, shroom):
+def test_neither_recipe_nor_model_is_written_over(verb, what, data, tmp_path, refused):
     path = recipe(tmp_path, 'detector = "lexical"\n')
     model = tmp_path / "model.json"
     shutil.copy(LEXICAL, model)
     target = path if what == "recipe" else model
     before = target.read_bytes()
     more = ["--folds", 0] if verb == "fit" else []
-    code, _, _ = shroom(verb, path, data, "--model", model, "-o", target, *more)
+    refused(verb, path, data, "--model", model, "-o", target, *more)
     assert target.read_bytes() == before
-    assert code == 1
 
 
 @pytest.mark.parametrize(
@@ -659,10 +651,9 @@ def test_without_folds_there_are_no_figures(rows, monkeypatch, out, shroom):
     assert "out_of_fold" not in json.loads((out / "m.json").read_text())
 
 
-def test_fitting_a_recipe(tmp_path, data, out, shroom):
+def test_fitting_a_recipe(tmp_path, data, out, done):
     path = recipe(tmp_path, 'detector = "lexical"\nthreshold = 0.4\ndata = ["test"]\n')
-    code, text, err = shroom("fit", path, data, "-o", out / "m.json", "--folds", 3)
-    assert (code, err) == (0, "")
+    text = done("fit", path, data, "-o", out / "m.json", "--folds", 3)
     assert re.search(r"^data.json +12 ", text, re.MULTILINE)
     fitted = json.loads((out / "m.json").read_text())
     assert (fitted["folds"], set(fitted["out_of_fold"])) == (3, {"data.json"})

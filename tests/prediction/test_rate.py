@@ -108,27 +108,16 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        (
-            {},
-            [
-                " (95% interval ",
-                "). The rate is estimated from too-low's predictions for 60 outputs and from ",
-            ],
-        ),
-        ({}, ["60 labelled outputs, which must be a random sample."]),
-        ({"confidence": 0.9}, ["(90% interval "]),
-        ({"warning": "no tasks"}, ["a random sample with the same mix of tasks."]),
-        (
-            {"labelled_outputs": 7},
-            ["The interval is too narrow, because the outputs include 7 labelled outputs."],
-        ),
+        ({"confidence": 0.9}, "(90% interval "),
+        ({"warning": "no tasks"}, "a random sample with the same mix of tasks."),
+        ({"labelled_outputs": 7}, "too narrow, because the outputs include 7 labelled outputs."),
     ],
 )
 def test_the_verdict(points, changed, words):
     rate = replace(hallucination_rate(TooLow(), points[::2], points[1::2]), **changed)
     whole = f"The hallucination rate is {figure(rate.groups[0].corrected.mean)} ("
     assert rate.render("text").startswith(whole)
-    assert all(part in rate.verdict for part in words)
+    assert words in rate.verdict
 
 
 def test_no_more_labels_are_needed_than_there_are_outputs(points):
@@ -137,17 +126,16 @@ def test_no_more_labels_are_needed_than_there_are_outputs(points):
     assert groups[0].labels_for_half == 40
 
 
-def test_outputs_that_are_labelled_too_are_counted(shroom, in_json, tmp_path, points):
+def test_outputs_that_are_labelled_too_are_counted(done, refused, in_json, tmp_path, points):
     assert hallucination_rate(TooLow(), points[:60], points[30:]).labelled_outputs == 30
     labelled = write_json(tmp_path / "labelled.json", gold(40))
     command = ("rate", labelled, "--labelled", labelled, "--detector", "lexical")
-    assert "the outputs include 40 labelled outputs, counted twice" in shroom(*command)[1]
+    assert "the outputs include 40 labelled outputs, counted twice" in done(*command)
     found, wider = (in_json(*command, "--confidence", confidence) for confidence in (0.95, 0.99))
     assert found["labelled_outputs"] == 40
     low, wider_low = (it["groups"][0]["corrected"]["interval"][0] for it in (found, wider))
     assert wider_low < low
-    code, _, err = shroom(*command, "--confidence", "nan")
-    assert (code, "expected a number, got nan" in err) == (2, True)
+    assert "expected a number, got nan" in refused(*command, "--confidence", "nan", code=2)
 
 
 @pytest.mark.parametrize(

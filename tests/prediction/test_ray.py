@@ -90,7 +90,8 @@ def manifest_of(out: Path) -> dict:
 
 def here(shards, worker):
     """Judge shards in this process."""
-    yield from map(worker.judge, shards)
+    for shard in shards:
+        yield worker.judge(shard)
 
 
 def predicted(data, out, judge=here, *, resume=False, recipe=LEXICAL, notes=None) -> Problems:
@@ -99,9 +100,7 @@ def predicted(data, out, judge=here, *, resume=False, recipe=LEXICAL, notes=None
     manifest = Manifest(Place(str(out)), shards, recipe, RUN, resume=resume)
     worker = Worker(str(data), recipe)
     note = ([] if notes is None else notes).append
-    return run_shards(
-        manifest, lambda missing: judge(missing, worker), report=lambda *_: None, note=note
-    )
+    return run_shards(manifest, judge(manifest.missing, worker), report=lambda *_: None, note=note)
 
 
 def points_of(where) -> list:

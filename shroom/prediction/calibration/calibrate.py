@@ -10,19 +10,17 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName
-from shroom.learners.calibrators import METHODS, Calibrator
+from shroom.learners.calibrators import METHODS, Calibrator, Floats
 from shroom.learners.folds import Places, linked, out_of_fold, random_splits
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
 from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, checked_with_texts
-from shroom.prediction.calibration.quality import Fitted, Quality, TrackQuality, rows_hash
+from shroom.prediction.calibration.quality import Fitted, TrackQuality, rows_hash
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import refuse
 from shroom.scoring.signature import gold_hash
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def calibrate(
         groups = linked(points.get(track.gold.file, []))
         groups = groups if len(groups) == track.gold.n else np.arange(track.gold.n)
         results.append(_fit_track(track, chosen, groups))
-    return Calibration(results, checked.problems, [track.predictions.file for track in tracks])
+    return Calibration(results, checked.problems)
 
 
 def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings) -> Fitted:
@@ -106,11 +104,7 @@ def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSetti
 
 
 def cross_validated(
-    p: Floats,
-    y: Floats,
-    gold_label: NDArray[Any],
-    settings: FitSettings,
-    groups: NDArray[np.intp],
+    p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings, groups: NDArray[np.intp]
 ) -> tuple[NDArray[np.bool_], Floats]:
     """Return out-of-fold labels and p; a group is never split among folds."""
 
@@ -125,27 +119,22 @@ def cross_validated(
 
 def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.intp]) -> TrackQuality:
     gold = track.gold
-    label, p, gold_label, y = track.columns
+    _, p, gold_label, y = track.columns
     file = track.predictions.file
     fitted = fitted_on(p, y, gold_label, settings)
     if settings.method != "none" and (why := _why_flat(p, y, fitted.calibrator)):
         raise ShroomError(f"{file}: {why}")
     fitted = replace(fitted, n=gold.n, gold=gold_hash(gold), rows=rows_hash(gold))
-    before = Quality.of(label == 1, p, gold_label, y)
     if settings.in_sample:
-        seen = Quality.of(*fitted(p), gold_label, y)
-        return TrackQuality.of(track, fitted, before, seen, IN_SAMPLE)
+        return TrackQuality.of(track, fitted, IN_SAMPLE)
     n = int(groups.max()) + 1
     if n < 2:
         raise ShroomError(
             f"{file}: all items share a hypothesis or target, so cross-validation is impossible; "
             "use other items"
         )
-    unseen = Quality.of(*cross_validated(p, y, gold_label, settings, groups), gold_label, y)
-    # Each fold has its own curve, so p of different folds cannot be ranked together.
-    after = unseen.with_order_of(before if fitted.calibrator.keeps_order else None)
-    kind = f"out-of-fold.{min(settings.folds, n)}"
-    return TrackQuality.of(track, fitted, before, after, kind, groups)
+    unseen = cross_validated(p, y, gold_label, settings, groups)
+    return TrackQuality.of(track, fitted, f"out-of-fold.{min(settings.folds, n)}", unseen, groups)
 
 
 def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:

@@ -13,7 +13,7 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.learners.calibrators import Platt, Temperature
 from shroom.prediction.calibration.calibrator_file import fitted_for
 from shroom.prediction.calibration.calibrator_file import text_of as text_of_calibrator
-from shroom.prediction.calibration.quality import Figures, Fitted, Quality, TrackQuality
+from shroom.prediction.calibration.quality import Figures, Fitted, TrackQuality
 from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
 from shroom.scoring.align import AlignedPair
@@ -58,13 +58,10 @@ class Calibration(Result):
         One for each track.
     warnings : Problems
         Warnings about the inputs.
-    files : list of str
-        Files of the submission, in the order of ``results``.
     """
 
     results: list[TrackQuality]
     warnings: Problems = field(default_factory=Problems)
-    files: list[str] = field(default_factory=list)
     keys = ("signature", "results")
     panels_by = "shroom.report.result_plots:of_calibration"
 
@@ -266,7 +263,4 @@ def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> T
             "scores on it are too optimistic; use the cross-validated figures from the fit, use "
             "other gold labels, omit the gold, or add --in-sample"
         )
-    label, p, gold_label, gold_p = track.columns
-    before = Quality.of(label == 1, p, gold_label, gold_p)
-    after = Quality.of(*fitted(p), gold_label, gold_p)
-    return TrackQuality.of(track, fitted, before, after, IN_SAMPLE if seen else ELSEWHERE)
+    return TrackQuality.of(track, fitted, IN_SAMPLE if seen else ELSEWHERE)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.learners.calibrators import Calibrator
+from shroom.learners.calibrators import Calibrator, Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.metrics.calibration import brier_decomposition, log_loss
 from shroom.metrics.classification import accuracy
@@ -26,7 +26,6 @@ from shroom.scoring.rows import Rows
 from shroom.scoring.signature import gold_hash, signature
 from shroom.scoring.tables import Estimate, score_cells
 
-Floats = NDArray[np.float64]
 Figures = dict[str, "float | None"]
 
 
@@ -78,19 +77,17 @@ class Quality(Plain):
 
     label: Figures
     proportion: Figures
-    curve: Reliability | None = field(default=None, repr=False, compare=False)
+    curve: Reliability = field(repr=False, compare=False)
     #: Squared error of p against the proportion, and whether the label is right: shape [n, 2].
-    items: Floats = field(default_factory=lambda: np.empty((0, 2)), repr=False, compare=False)
+    items: Floats = field(repr=False, compare=False)
     keys = ("label", "proportion")
 
     def with_order_of(self, other: Quality | None) -> Quality:
         """Return these figures with AUROC, average precision and rho of another, or undefined."""
-        label, proportion = dict(self.label), dict(self.proportion)
-        for figures, name in ((label, "auroc"), (label, "average_precision"), (proportion, "rho")):
-            figures[name] = None
-            if other is not None:
-                figures[name] = (other.label if figures is label else other.proportion)[name]
-        return replace(self, label=label, proportion=proportion)
+        label, proportion = (other.label, other.proportion) if other else ({}, {})
+        order = {name: label.get(name) for name in ("auroc", "average_precision")}
+        rho = {"rho": proportion.get("rho")}
+        return replace(self, label=self.label | order, proportion=self.proportion | rho)
 
     @classmethod
     def of(
@@ -127,6 +124,8 @@ class Quality(Plain):
 class TrackQuality(Plain):
     """The figures of one track before and after calibration."""
 
+    #: The file of predictions.
+    file: str
     track: str
     split: str
     n: int
@@ -147,18 +146,23 @@ class TrackQuality(Plain):
         cls,
         track: AlignedPair,
         fitted: Fitted,
-        before: Quality,
-        after: Quality,
         fit: str,
+        out_of_fold: tuple[NDArray[np.bool_], Floats] | None = None,
         groups: NDArray[np.intp] | None = None,
     ) -> TrackQuality:
         """Return the figures of a track with their signature; ``fit`` is its end."""
-        parts = f"calibration:{fitted.calibrator.method}", f"fit:{fit}"
+        label, p, *golds = track.columns
+        before = Quality.of(label == 1, p, *golds)
+        after = Quality.of(*(out_of_fold or fitted(p)), *golds)
+        if out_of_fold:
+            # Each fold has its own curve, so p of different folds cannot be ranked together.
+            after = after.with_order_of(before if fitted.calibrator.keeps_order else None)
+        parts = f"calibration:{fitted.method}", f"fit:{fit}"
         gold, name = track.gold, track.name
         signed = signature(name.track, gold, track.alignment, track.edition, *parts)
         change = before.change_to(after, np.arange(gold.n) if groups is None else groups)
         figures = (gold.n, fitted, before, after, change, signed, track.in_sample)
-        return cls(name.track, name.split, *figures)
+        return cls(track.predictions.file, name.track, name.split, *figures)
 
     @property
     def fit(self) -> str:

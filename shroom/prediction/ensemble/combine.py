@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
 from shroom.learners.folds import Places, out_of_fold, random_splits
-from shroom.learners.logistic import Logistic
+from shroom.learners.logistic import Logistic, Values, Words
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
 from shroom.metrics.calibration import log_loss
 from shroom.metrics.correlation import levels, twice_ranks
 
-Values = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-Words = NDArray[np.str_]
 
 #: Inverse strengths of the L2 penalty to try.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3)
@@ -97,8 +95,7 @@ class Training:
         return self.values, self.tasks
 
     def at(self, rows: NDArray[np.intp]) -> Training:
-        columns = self.values, self.tasks, self.p, self.label, self.groups
-        return Training(*(column[rows] for column in columns))  # type: ignore[arg-type]
+        return Training(**{name: column[rows] for name, column in vars(self).items()})
 
     def fitted(self, c: float) -> Logistic:
         """Return a model with an intercept for each task; c as for :meth:`Logistic.fit`."""

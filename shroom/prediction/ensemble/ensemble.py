@@ -12,6 +12,7 @@ from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.learners.curves import log_odds
+from shroom.learners.logistic import Values, Words
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.prediction.ensemble.combine import (
@@ -20,9 +21,7 @@ from shroom.prediction.ensemble.combine import (
     Combined,
     Flags,
     Training,
-    Values,
     Weighted,
-    Words,
     cross_validated,
 )
 from shroom.prediction.ensemble.members import Members, groups, read, refuse_seen
@@ -85,18 +84,12 @@ def ensemble(
     >>> round(shroom.score(both, gold).results[0].rho, 3)
     0.938
     """
-    _refuse_misuse(method, bool(train), train_gold is not None)
     sources = as_sources(submissions)
     trained_on = as_sources(train, "train")
     data = None if data is None else as_source(data, "data")
     train_gold = None if train_gold is None else as_source(train_gold, "train_gold")
+    check_arguments(sources, method, trained_on, train_gold)
     own, _ = resolve(edition, data, train_gold)
-    if not sources or (trained_on and len(trained_on) != len(sources)):
-        raise ShroomError(
-            f"expected at least one submission and, for {LOGISTIC}, one training submission for "
-            f"each submission; got {counted(len(sources), 'submission')} and "
-            f"{counted(len(trained_on), 'training submission')}"
-        )
     problems, notes = Problems(), list[str]()
     judged = read(sources, problems, own, data=data)
     if train_gold is not None:
@@ -121,15 +114,24 @@ def ensemble(
     )
 
 
-def _refuse_misuse(method: str, *fitting: bool) -> None:
+def check_arguments(
+    submissions: Sequence[Source], method: str, train: Sequence[Source], train_gold: Source | None
+) -> None:
+    """Raise an error if the arguments of :func:`ensemble` do not fit the method."""
     if method not in (*METHODS, LOGISTIC):
         raise ShroomError(f"no method '{method}'; choose from {', '.join((*METHODS, LOGISTIC))}")
-    if method != LOGISTIC and any(fitting):
+    if method != LOGISTIC and (train or train_gold is not None):
         raise ShroomError(
             f"the method {method} does not use train and train_gold; omit them, or use {LOGISTIC}"
         )
-    if method == LOGISTIC and not all(fitting):
+    if method == LOGISTIC and (not train or train_gold is None):
         raise ShroomError(f"the method {LOGISTIC} needs train and train_gold; specify both")
+    if not submissions or (train and len(train) != len(submissions)):
+        raise ShroomError(
+            f"expected at least one submission and, for {LOGISTIC}, one training submission for "
+            f"each submission; got {counted(len(submissions), 'submission')} and "
+            f"{counted(len(train), 'training submission')}"
+        )
 
 
 def _weighted(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.learners.folds import linked
+from shroom.learners.logistic import Values
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check_documents
@@ -22,8 +22,6 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import refuse, with_in_sample
 from shroom.scoring.input_files import documents
 from shroom.scoring.rows import Rows
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,12 +129,9 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
 def groups(members: Sequence[Members]) -> NDArray[np.intp]:
     """Return the group of each datapoint of all tracks; datapoints that share a text have one."""
     points = [point for track in members for point in track.datapoints or []]
-    of_points, alone = iter(linked(points).tolist()), count(len(points))
-    return np.array(
-        [
-            next(alone if track.datapoints is None else of_points)
-            for track in members
-            for _ in range(track.against.n)
-        ],
-        np.intp,
+    has_texts = np.repeat(
+        [track.datapoints is not None for track in members], [track.against.n for track in members]
     )
+    group = len(points) + np.arange(len(has_texts))
+    group[has_texts] = linked(points)
+    return group

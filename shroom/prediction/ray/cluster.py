@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import pickle
 import socket
 import sys
 from collections import Counter
@@ -34,11 +33,12 @@ def outcomes(
     retries: int = RETRIES,
 ) -> Generator[Outcome, None, None]:
     """Yield the outcome of each shard; a shard that keeps losing its workers is left out."""
+    if not shards:
+        return
     gpus = 1 if run.device == "cuda" else 0
     with _cluster(address, workers):
         import ray
 
-        worker = Worker(data, recipe, replace(run, device=run.device or "cpu"))
         there = int(ray.cluster_resources().get("GPU" if gpus else "CPU", 0))
         if gpus and not there:
             raise ShroomError("--device cuda: the Ray cluster has no GPU")
@@ -47,16 +47,16 @@ def outcomes(
         counter = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Attempts)
         attempts = counter.remote(1 + retries)  # Ray ends it once nothing refers to it
         size = max(1, min(workers or there, len(shards)))
-        rows = [{"shard": pickle.dumps(shard)} for shard in shards]
+        rows = [{"shard": shard} for shard in shards]
         judged = ray.data.from_items(rows, override_num_blocks=len(rows)).flat_map(
             _Actor,
-            fn_constructor_args=(worker, attempts),
+            fn_constructor_args=(attempts, data, recipe, replace(run, device=run.device or "cpu")),
             compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=1),
             num_cpus=1,
             num_gpus=gpus,
         )
         for row in judged.iter_rows():
-            yield pickle.loads(row["outcome"])  # noqa: S301 - our own workers have written it
+            yield row["outcome"]
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
         import ray.data
     except ImportError as error:
         raise ShroomError(f"--engine ray needs Ray: {install_hint('ray')}") from error
-    here: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False}
+    here = {} if address else {"num_cpus": workers, "include_dashboard": False}
     joined = ray.is_initialized()
     try:
         if not joined:
@@ -80,7 +80,7 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
                 address=address or "local",
                 logging_level=logging.ERROR,
                 log_to_driver=False,
-                **({} if address else here),
+                **here,
             )
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         with redirect_stdout(sys.stderr):  # where Ray reports workers that were lost
@@ -120,16 +120,16 @@ class _Attempts:
         return self._begun[number] <= self._most
 
 
-class _Actor:
+class _Actor(Worker):
     """A worker as Ray Data calls it; it returns nothing for a shard that is given up."""
 
-    def __init__(self, worker: Worker, attempts: Any) -> None:
-        self._worker, self._attempts = worker, attempts
+    def __init__(self, attempts: Any, data: str, recipe: Recipe, run: Run) -> None:
+        super().__init__(data, recipe, run)
+        self._attempts = attempts
 
-    def __call__(self, row: dict[str, Any]) -> list[dict[str, bytes]]:
+    def __call__(self, row: dict[str, Any]) -> list[dict[str, Outcome]]:
         import ray
 
-        shard = pickle.loads(row["shard"])  # noqa: S301 - our own driver has written it
-        if not ray.get(self._attempts.begin.remote(shard.number)):
-            return []
-        return [{"outcome": pickle.dumps(self._worker.judge(shard))}]
+        shard = row["shard"]
+        is_allowed = ray.get(self._attempts.begin.remote(shard.number))
+        return [{"outcome": self.judge(shard)}] if is_allowed else []

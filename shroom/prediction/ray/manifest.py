@@ -45,21 +45,19 @@ class Manifest:
             "precision": run.precision,
             "in_sample": run.in_sample,
         }
-        self._weights: str | None = None
         self._rows: list[dict[str, Any]] = [
             {**{key: getattr(shard, key) for key in _INPUT}, **dict.fromkeys(_DONE)}
             for shard in shards
         ]
         there = out.files(missing_ok=True)
-        foreign = sorted(there.keys() & {shard.output for shard in shards})
-        if MANIFEST in there and not resume:
-            raise ShroomError(
-                f"{out.address} already contains the results of a run; add --resume to continue "
-                "this run, or choose another folder"
-            )
         if MANIFEST in there:
+            if not resume:
+                raise ShroomError(
+                    f"{out.address} already contains the results of a run; add --resume to "
+                    "continue this run, or choose another folder"
+                )
             self._take_up(there)
-        elif foreign:
+        elif foreign := sorted(there.keys() & {shard.output for shard in shards}):
             raise ShroomError(
                 f"{out.address} contains {foreign[0]} but no {MANIFEST}; choose another folder"
             )
@@ -76,14 +74,11 @@ class Manifest:
 
     def add(self, outcome: Outcome) -> None:
         """Write the predictions for a shard, and record them."""
-        self._weights = self._weights or outcome.weights
-        for key, first, other in (
-            ("kit", __version__, outcome.version),
-            ("weights", self._weights, outcome.weights or self._weights),
-        ):
-            if first != other:
+        for key, value in (("kit", outcome.version), ("weights", outcome.weights)):
+            first = self._head.setdefault(key, value)
+            if first != value:
                 raise ShroomError(
-                    f"{self._out.address}: {key} mismatch: {show(other)} on a worker, "
+                    f"{self._out.address}: {key} mismatch: {show(value)} on a worker, "
                     f"{show(first)} in the run; install the same kit and model on all "
                     "machines, and preserve file times when copying model folders (rsync -t)"
                 )
@@ -103,7 +98,7 @@ class Manifest:
 
     def _save(self) -> None:
         began = time.monotonic()
-        head = json.dumps({**self._head, "weights": self._weights}, indent=1)[:-2]
+        head = json.dumps(self._head, indent=1)[:-2]
         rows = ",\n".join("  " + json.dumps(row) for row in self._rows)
         self._out.write(MANIFEST, f'{head},\n "shards": [\n{rows}\n ]\n}}\n'.encode())
         ended = time.monotonic()
@@ -114,7 +109,7 @@ class Manifest:
         path = self._out.of(MANIFEST)
         try:
             manifest = json.loads(self._out.read(MANIFEST))
-            rows, self._weights = manifest["shards"], manifest["weights"]
+            rows, weights = manifest["shards"], manifest["weights"]
             for key, value in self._head.items():
                 if manifest[key] != value:
                     before, now = show(manifest[key]), show(value)
@@ -122,6 +117,7 @@ class Manifest:
                         f"{path} belongs to a run with {key} {before}, but this run has {now}; "
                         "choose another folder"
                     )
+            self._head["weights"] = weights
             if [row["input"] for row in rows] != [shard.input for shard in self.shards]:
                 raise ShroomError(
                     f"{path} belongs to a run with other files; choose another folder"
@@ -137,18 +133,17 @@ class Manifest:
 
 def run_shards(
     manifest: Manifest,
-    judge: Callable[[list[Shard]], Generator[Outcome, None, None]],
+    judged: Generator[Outcome, None, None],
     *,
     report: Callable[[int, int], None],
     note: Callable[[str], None],
 ) -> Problems:
-    """Write the predictions for all missing shards; return the warnings about their data."""
+    """Write the predictions for the missing shards; return the warnings about their data."""
     problems, notes = Problems(), 0
-    missing, total = manifest.missing, len(manifest.shards)
-    done = total - len(missing)
-    judged = judge(missing)
+    total = len(manifest.shards)
+    done = total - len(manifest.missing)
     try:
-        for outcome in judged if missing else ():
+        for outcome in judged:
             if outcome.stop:
                 raise ShroomError(outcome.stop)
             problems.extend(outcome.problems)

@@ -73,8 +73,6 @@ def _opened(address: str) -> tuple[Any, str]:
         raise ShroomError(
             f"{address}: reading this address needs pyarrow: {install_hint('ray')}"
         ) from error
-    if "://" not in address:
-        return fs.LocalFileSystem(), address
     try:
         try:
             return fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
