@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from shroom.core.printing import counted
 from shroom.evaluation.submissions import Invalid, refused
 from shroom.evaluation.verdicts import of_leaderboard
 from shroom.metrics.intervals import Intervals
@@ -98,8 +99,7 @@ class Leaderboard(Result):
 
     def __repr__(self) -> str:
         systems = {row.system for row in self.rows if row.kind == "system"}
-        count = f"{len(systems)} {'system' if len(systems) == 1 else 'systems'}"
-        ranked = f"{count} by {self.metric}"
+        ranked = f"{counted(len(systems), 'system')} by {self.metric}"
         invalid = f"{len(self.invalid)} invalid" if self.invalid else ""
         return f"Leaderboard({', '.join(filter(None, [self.split, ranked, invalid]))})"
 
@@ -151,10 +151,10 @@ class Leaderboard(Result):
         star, is_system = row.in_sample, row.kind == "system"
         name = starred(row.system, star) if is_system else f"{row.kind}: {row.system}"
         scores = [row.estimates.get(it, "") for it in self.shown]
-        rank = "" if row.rank is None else Estimate(row.rank, row.rank_ci, star, "d")
+        if not is_system:
+            return Beside((name, *scores[:1], "", "", *scores[1:]))
         group = "" if row.group is None else row.group
-        cells: Cells = (name, *scores[:1], rank, group, *scores[1:])
-        return cells if is_system else Beside(cells)
+        return (name, *scores[:1], Estimate(row.rank, row.rank_ci, star, "d"), group, *scores[1:])
 
     def _notes(self, rows: Sequence[Row]) -> list[str]:
         cases = ((row.system, row.in_sample, row.n) for row in rows)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.learners.calibrators import Calibrator, Floats
+from shroom.learners.calibrators import Calibrator
+from shroom.learners.curves import Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.metrics.calibration import brier_decomposition, log_loss
 from shroom.metrics.classification import accuracy

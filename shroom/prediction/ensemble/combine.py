@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
+from shroom.learners.curves import Floats
 from shroom.learners.folds import Places, out_of_fold, random_splits
-from shroom.learners.logistic import Logistic, Values, Words
+from shroom.learners.logistic import Logistic, Words
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
 from shroom.metrics.calibration import log_loss
 from shroom.metrics.correlation import levels, twice_ranks
@@ -34,22 +35,22 @@ class Combined:
     #: Whether it is Hallucination.
     label: Flags
     #: p(Hallucination), in [0, 1].
-    p: Values
+    p: Floats
 
     @classmethod
-    def by(cls, p: Values, threshold: float | Values) -> Combined:
+    def by(cls, p: Floats, threshold: float | Floats) -> Combined:
         """Return p as it is written, and the labels that follow from it."""
         rounded = np.clip(np.round(p, _DIGITS), 0, 1) + 0.0
         return cls(rounded > threshold, rounded)
 
 
-def mean(p: Values, label: Flags) -> Combined:
+def mean(p: Floats, label: Flags) -> Combined:
     """Return the mean p of the submissions; the label is Hallucination if it exceeds 0.5."""
     del label
     return Combined.by(p.mean(axis=1), DEFAULT_THRESHOLD)
 
 
-def rank(p: Values, label: Flags) -> Combined:
+def rank(p: Floats, label: Flags) -> Combined:
     """Return the mean rank, scaled to exceed 0.5 as often as the submissions flag on average."""
     n = len(p)
     from_zero = np.column_stack([(twice_ranks(levels(column)) - 1) / 2 for column in p.T])
@@ -64,7 +65,7 @@ def rank(p: Values, label: Flags) -> Combined:
     return Combined.by(np.where(ranks <= border, low, high), DEFAULT_THRESHOLD)
 
 
-def vote(p: Values, label: Flags) -> Combined:
+def vote(p: Floats, label: Flags) -> Combined:
     """Return the share of Hallucination among the labels; the mean p breaks ties."""
     share = Combined.by(label.mean(axis=1), DEFAULT_THRESHOLD)
     even = share.p == DEFAULT_THRESHOLD
@@ -72,7 +73,7 @@ def vote(p: Values, label: Flags) -> Combined:
 
 
 #: The methods that need no training data.
-METHODS: dict[str, Callable[[Values, Flags], Combined]] = {"mean": mean, "rank": rank, "vote": vote}
+METHODS: dict[str, Callable[[Floats, Flags], Combined]] = {"mean": mean, "rank": rank, "vote": vote}
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,18 +81,18 @@ class Training:
     """Labelled datapoints as columns."""
 
     #: Log-odds of the submissions.
-    values: Values
+    values: Floats
     #: Task of each datapoint.
     tasks: Words
     #: The annotators' proportions.
-    p: Values
+    p: Floats
     #: Whether the majority label is Hallucination.
     label: Flags
     #: Datapoints that share a text have one group, and stay in one fold.
     groups: NDArray[Any]
 
     @property
-    def columns(self) -> tuple[Values, Words]:
+    def columns(self) -> tuple[Floats, Words]:
         return self.values, self.tasks
 
     def at(self, rows: NDArray[np.intp]) -> Training:
@@ -135,7 +136,7 @@ class Weighted:
     def fit(cls, data: Training) -> Weighted:
         """Fit the weights, and choose strength and thresholds by out-of-fold p."""
 
-        def predict(train: Places, test: Places) -> Values:
+        def predict(train: Places, test: Places) -> Floats:
             part, columns = data.at(train), data.at(test).columns
             return np.column_stack([part.fitted(c).p(*columns) for c in STRENGTHS])
 
@@ -145,7 +146,7 @@ class Weighted:
         thresholds = thresholds_by_task(unseen[best], data.label, data.tasks)
         return cls(data.fitted(best), best, *thresholds)
 
-    def predict(self, values: Values, tasks: Words) -> Combined:
+    def predict(self, values: Floats, tasks: Words) -> Combined:
         """Return labels and p of datapoints, given as in :class:`Training`."""
         thresholds = [self.thresholds.get(task, self.threshold) for task in tasks.tolist()]
         return Combined.by(self.model.p(values, tasks), np.array(thresholds, np.float64))
@@ -154,7 +155,7 @@ class Weighted:
 def cross_validated(data: Training) -> Combined:
     """Return out-of-fold labels and p, with strength and thresholds chosen within each fold."""
 
-    def predict(train: Places, test: Places) -> Values:
+    def predict(train: Places, test: Places) -> Floats:
         combined = Weighted.fit(data.at(train)).predict(*data.at(test).columns)
         return np.column_stack((combined.label, combined.p))
 

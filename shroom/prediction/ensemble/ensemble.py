@@ -11,8 +11,8 @@ from shroom.core.datapoint import TASKS
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
-from shroom.learners.curves import log_odds
-from shroom.learners.logistic import Values, Words
+from shroom.learners.curves import Floats, log_odds
+from shroom.learners.logistic import Words
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.prediction.ensemble.combine import (
@@ -159,7 +159,7 @@ def _weighted(
     return [fitted.predict(*_columns([members], with_tasks=with_tasks)) for members in judged]
 
 
-def _columns(members: Sequence[Members], *, with_tasks: bool) -> tuple[Values, Words]:
+def _columns(members: Sequence[Members], *, with_tasks: bool) -> tuple[Floats, Words]:
     """Return the log-odds of p and the tasks of all tracks' datapoints; one task if unknown."""
     p = np.vstack([track.p for track in members])
     tasks = [next(iter(TASKS))] * len(p)
@@ -196,5 +196,5 @@ def _figures(trained: Sequence[Members], predictions: Combined) -> list[str]:
     return [verdict, *text([Table(heads=heads, rows=rows)]).splitlines()]
 
 
-def _scores(label: Flags, p: Values, gold: Rows) -> tuple[float, float]:
+def _scores(label: Flags, p: Floats, gold: Rows) -> tuple[float, float]:
     return accuracy(label, gold.label == 1), rho(p, gold.p)

@@ -12,8 +12,8 @@ from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.out_of_fold import TrainingItems
+from shroom.learners.curves import Floats
 from shroom.learners.folds import linked
-from shroom.learners.logistic import Values
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check_documents
@@ -35,7 +35,7 @@ class Members:
     #: The gold, the data, or the first submission; the rows are in its order.
     against: Rows
     #: p(Hallucination) of m submissions in their order: shape [n, m].
-    p: Values
+    p: Floats
     #: Whether their label is Hallucination: shape [n, m].
     label: NDArray[np.bool_]
     #: The datapoints of the data, if given.
