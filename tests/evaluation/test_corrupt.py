@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import TASKS, Datapoint, Label, Task
 from shroom.core.problems import InvalidInput
-from shroom.evaluation.corruption.corrupt import METHODS, balanced, corruptions, is_faithful
-from shroom.evaluation.corruption.items import Edit, Item, normalised, tokens
-from shroom.evaluation.corruption.pool import Pool
+from shroom.evaluation.corruption.corrupt import METHODS, corruptions, is_faithful
+from shroom.evaluation.corruption.items import Edit, Item, Pool, normalised, tokens
 from shroom.evaluation.corruption.quantities import in_words, quantities
 from shroom.evaluation.corruption.reading import read
 from shroom.evaluation.corruption.wordlists import names, units, with_article
@@ -32,6 +31,12 @@ def edits(name, hyp, src="A premise that says other things.", tgt="", others=())
     item = Item(point(hyp, src, tgt))
     pool = Pool([item, *map(Item, others)], 0)
     return [edit.apply(hyp) for edit in METHODS.load(name)(item, pool)]
+
+
+def corrupted(points, *args, **settings):
+    """Return each corruption with its faithful datapoint."""
+    made = corruptions([*map(Item, points)], *args, **settings)
+    return [(own, one) for own, of_item in zip(points, made, strict=True) for one in of_item]
 
 
 POINTS = [
@@ -61,21 +66,20 @@ HOSTILE = st.builds(point, TEXTS, TEXTS, task=st.sampled_from(list(TASKS.values(
 
 @given(st.lists(st.one_of(st.sampled_from(POINTS), HOSTILE), max_size=6), st.integers(0, 9))
 def test_every_edit_can_be_undone_and_changes_the_text(points, seed):
-    for one in corruptions(points, seed=seed):
-        old, new = points[one.of].hyp, one.datapoint.hyp
+    for own, one in corrupted(points, seed=seed):
+        old, new = own.hyp, one.datapoint.hyp
         assert one.edit.apply(old) == new
         assert undone(one.edit, new) == old
-        assert normalised(new) not in ("", normalised(old), normalised(points[one.of].src))
-        assert one.datapoint == replace(
-            points[one.of], hyp=new, label=Label.HALLUCINATION, p=1.0, id=None, labels=()
-        )
+        assert normalised(new) not in ("", normalised(old), normalised(own.src))
+        changes = {"hyp": new, "label": Label.HALLUCINATION, "p": 1.0, "id": None, "labels": ()}
+        assert one.datapoint == replace(own, **changes)
 
 
 @given(st.permutations(POINTS), st.integers(0, 5))
 def test_draws_depend_on_the_seed_and_not_on_the_order(points, seed):
     def drawn(given, *methods, seed=seed):
-        made = corruptions(given, methods or METHODS, seed)
-        return {(given[one.of].hyp, one.method): one.datapoint.hyp for one in made}
+        made = corrupted(given, methods or METHODS, seed)
+        return {(own.hyp, one.method): one.datapoint.hyp for own, one in made}
 
     whole = drawn(POINTS)
     assert drawn(points) == whole == drawn(POINTS + POINTS)
@@ -83,11 +87,8 @@ def test_draws_depend_on_the_seed_and_not_on_the_order(points, seed):
         if method != "pairing":  # the others look at the item alone
             (own,) = (one for one in POINTS if one.hyp == hyp)
             assert drawn([own], method) == {(hyp, method): made}
-
-
-def test_other_seeds_draw_others():
-    drawn = {tuple(one.edit for one in corruptions(POINTS, METHODS, seed)) for seed in range(10)}
-    assert len(drawn) > 5
+    by_seed = {tuple(drawn(POINTS, seed=seed).values()) for seed in range(10)}
+    assert len(by_seed) > 5
 
 
 NUMBERS = [
@@ -242,7 +243,7 @@ def test_rules_of_english_are_for_english(hyp):
     one = point(hyp, "Tom was in Paris in 1980 for 3 days.")
     other = point("Grüne Äpfel schmecken sauer heute früh.", "Apfel.")
     assert Item(one).is_english is (hyp in ENGLISH)
-    made = {made.method for made in corruptions([one, other]) if made.of == 0}
+    made = {made.method for own, made in corrupted([one, other]) if own is one}
     assert hyp in ENGLISH or made <= {"pairing"}
 
 
@@ -299,8 +300,7 @@ def test_pairing_takes_a_like_and_unlike_one():
 
 def test_what_is_said_faithfully_elsewhere_is_no_corruption():
     both = [point("The door is open.", "A door."), point("The  door is NOT open.", "A door.")]
-    made = corruptions(both, ["negation"])
-    assert made == []
+    assert corrupted(both, ["negation"]) == []
 
 
 OBJECTED = {"p": 0.0, "label": Label.HALLUCINATION}
@@ -321,11 +321,11 @@ def test_what_is_faithful(more, assumed, faithful):
 
 
 def test_balance():
-    every = corruptions(POINTS)
-    one_each = balanced(every, POINTS)
-    assert sorted(one.of for one in one_each) == sorted({one.of for one in every})
-    assert len({one.method for one in one_each}) > 1
-    assert corruptions([]) == []
+    every, one_each = corrupted(POINTS), corrupted(POINTS, even=True)
+    assert [own for own, _ in one_each] == list(dict(every))
+    assert {one.edit for _, one in one_each} <= {one.edit for _, one in every}
+    assert len({one.method for _, one in one_each}) > 1
+    assert corrupted([]) == []
 
 
 def test_word_lists():
@@ -415,8 +415,7 @@ def test_pairs_in_files(corrupt, tmp_path, form):
     }[form]
     path = tmp_path / f"pairs.{form}"
     path.write_text(text)
-    (file,) = read(path)
-    assert [one.p for one in file.datapoints] == [0.0] * len(POINTS) + [1.0]
+    assert [item.point.p for item in read(path)] == [0.0] * len(POINTS) + [1.0]
     code, _, err = corrupt(path, "-o", tmp_path / "out.json")
     assert (code, "wrote 6 faithful" in err) == (0, True), err
 
@@ -442,17 +441,17 @@ def dialogue(**changes):
 
 def test_dialogues_of_wizard_of_wikipedia(corrupt, tmp_path):
     path, out = write_json(tmp_path / "train.json", [dialogue()]), tmp_path / "out.json"
-    (file,) = read(path)
-    (one,) = file.datapoints
+    (item,) = read(path)
+    one = item.point
     assert one.hyp == "Yes, Rome is on the Tiber, since 753 BC."
     assert one.src == "Rome was founded on the Tiber in 753 BC.\nDo you know Rome?"
     assert (one.p, one.label, one.task) == (0.0, Label.NOT_HALLUCINATION, Task.TS)
-    assert file.knowledge == ["Rome is a city.\nIt burnt in 64.\nWarsaw lies on the Vistula."]
+    assert item.knowledge == "Rome is a city.\nIt burnt in 64.\nWarsaw lies on the Vistula."
     code, _, err = corrupt(path, "-o", out, "--method", "entity")
     assert code == 0, err
     assert json.loads(out.read_text())[1]["hyp"].startswith("Yes, Warsaw is on the Tiber")
     (odd,) = read(write_json(path, [dialogue(chosen_topic_passage=[None, {"x": 3}])]))
-    assert odd.knowledge == ["Warsaw lies on the Vistula."]
+    assert odd.knowledge == "Warsaw lies on the Vistula."
 
 
 @pytest.mark.parametrize("broken", [3, dialogue(dialog="no list"), dialogue(dialog=[{"text": 1}])])
@@ -534,11 +533,9 @@ REAL = {
 @pytest.mark.parametrize("file", REAL)
 def test_real_data(file):
     points = [one for one in read_shroom(DATA / "semeval2024" / file) if is_faithful(one)]
-    found = corruptions(points)
-    turned = points[::-1]
-    again = corruptions(turned)
-    count = [sum(one.method == name for one in found) for name in METHODS]
+    found, again = corrupted(points), corrupted(points[::-1])
+    count = [sum(one.method == name for _, one in found) for name in METHODS]
     assert (len(points), count) == REAL[file]
-    assert {(points[one.of].hyp, one.edit) for one in found} == {
-        (turned[one.of].hyp, one.edit) for one in again
+    assert {(own.hyp, one.edit) for own, one in found} == {
+        (own.hyp, one.edit) for own, one in again
     }

@@ -6,9 +6,8 @@ import functools
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from shroom.evaluation.corruption.items import Edit, Item, draws, like, tokens
+from shroom.evaluation.corruption.items import Edit, Item, Pool, draws, like, tokens
 from shroom.evaluation.corruption.names import Name, names_in
-from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.wordlists import groups_of, same_names, with_article
 
 #: How many names are offered for one.

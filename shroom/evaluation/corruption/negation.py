@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shroom.evaluation.corruption.items import Edit, Item, Token, at, like
-from shroom.evaluation.corruption.pool import Pool
+from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like
 from shroom.evaluation.corruption.wordlists import auxiliaries, words
 
 _HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from shroom.evaluation.corruption.items import Edit, Item, Token, at, like
+from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like
 from shroom.evaluation.corruption.names import kind_of
-from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.quantities import Quantity, in_words, quantities
 from shroom.evaluation.corruption.wordlists import words
 
