@@ -119,12 +119,10 @@ def of_description(description: Any) -> Panels:
             bars = axes.barh(places, counts, height=0.7, color=LIGHT["accent"])
             axes.bar_label(bars, padding=3, color=LIGHT["ink"])
             axes.set_yticks(places, names)
-            limits: Any = {"xlim": (0, 1.12 * max(counts)), "ylim": (len(names) - 0.5, -0.5)}
-            axes.set(xlabel="number", **limits)
+            axes.set(xlabel="number", xlim=(0, 1.12 * max(counts)), ylim=(len(names) - 0.5, -0.5))
 
-        plots.append(
-            Panel(field, description.dataset, about, drawing if names else None, len(names))
-        )
+        draw = drawing if names else None
+        plots.append(Panel(field, description.dataset, about, draw, len(names)))
     return {"labels": plots}
 
 
@@ -171,28 +169,23 @@ def _by_layer(saved: Any, name: str, head: str) -> Panel:
 
 
 def of_gold(quality: Any) -> Panels:
-    return {
-        "annotators": [it for file in quality.files for it in _annotator_panel(file)],
-        "detectable": [it for file in quality.files for it in _power_panel(file)],
-    }
+    panels: Panels = {"annotators": [], "detectable": []}
+    for file in quality.files:
+        people = [one for one in file.listed if one.correlation is not None]
+        curves = [one for one in file.detectable if one.at(0.1) is not None]
+        panels["annotators"] += [_annotator_panel(file, people)] if people else []
+        panels["detectable"] += [_power_panel(file, curves)] if curves else []
+    return panels
 
 
-def _annotator_panel(file: Any) -> list[Panel]:
-    lines = [
-        Line(one.name, one.correlation, one.correlation_ci)
-        for one in file.listed
-        if one.correlation is not None
-    ]
+def _annotator_panel(file: Any, people: list[Any]) -> Panel:
+    lines = [Line(one.name, one.correlation, one.correlation_ci) for one in people]
     who = "Each annotator" if file.are_people else "Each position in the list of votes"
     label = "correlation with the other annotators' proportion"
-    panel = forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
-    return [panel] if lines else []
+    return forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
 
 
-def _power_panel(file: Any) -> list[Panel]:
-    curves = [one for one in file.detectable if one.at(0.1) is not None]
-    if not curves:
-        return []
+def _power_panel(file: Any, curves: list[Any]) -> Panel:
     colours = ("accent", "second", "ink")
     values = "; ".join(
         f"{one.metric} {number(one.at(0.1))} if the systems differ on 10% of the items, "
@@ -216,4 +209,4 @@ def _power_panel(file: Any) -> list[Panel]:
         f"Detectable difference between two systems: {values}. Dots mark the assumed share of "
         "items on which the systems differ."
     )
-    return [Panel("Detectable differences", file.file, about, draw)]
+    return Panel("Detectable differences", file.file, about, draw)
