@@ -26,9 +26,9 @@ def point(hyp, src="A premise that says other things.", tgt="", task=Task.PG, **
     return Datapoint(hyp=hyp, src=src, tgt=tgt, task=task, **{"p": 0.0, **more})
 
 
-def edits(name, hyp, src="A premise that says other things.", tgt="", others=()):
+def edits(name, hyp, src="A premise that says other things.", tgt="", others=(), **more):
     """Return everything that a method could make of a hypothesis."""
-    item = Item(point(hyp, src, tgt))
+    item = Item(point(hyp, src, tgt, **more))
     pool = Pool([item, *map(Item, others)], 0)
     return [edit.apply(hyp) for edit in METHODS.load(name)(item, pool)]
 
@@ -188,18 +188,23 @@ def test_what_speakers_say_of_themselves_in_a_dialogue_is_not_negated():
     assert edits("negation", "I can swim.", "I am here.\nWho are you?\nI am Tom.") == []
 
 
-def test_names_change_for_their_kind():
-    for text in edits("entity", "She left for Paris.", "She went to Rome from London."):
-        assert text.split()[-1][:-1] in {group[0] for group in names()["city"]}
-        assert not {"Paris.", "Rome.", "London."} & set(text.split())
-    assert edits("entity", "He was in England.", "He was there.")
-    for text in edits("entity", "It is in France.", "It is in Scotland, near the USA border."):
-        assert "United" not in text  # another name of what is there
-    surnames = {group[0] for group in names()["surname"]}
-    for hyp in ("We saw Mrs. Braxel.", "We saw Tom Braxel."):
-        made = edits("entity", hyp, "So.")
-        assert made
-        assert {text.split()[-1][:-1] for text in made} <= surnames
+@pytest.mark.parametrize(
+    ("hyp", "src", "kind", "others"),
+    [
+        ("She left for Paris.", "She went to Rome from London.", "city", "Paris Rome London"),
+        ("He was in England.", "He was there.", "country", "England"),
+        # Other names of what is there.
+        ("It is in France.", "It is in Scotland, near the USA border.", "country", "United"),
+        ("We saw Mrs. Braxel.", "So.", "surname", "Braxel"),
+        ("We saw Tom Braxel.", "So.", "surname", "Tom Braxel"),
+    ],
+)
+def test_names_change_for_their_kind(hyp, src, kind, others):
+    made = edits("entity", hyp, src)
+    assert made
+    for text in made:
+        assert any(text.endswith(f" {group[0]}.") for group in names()[kind])
+        assert not set(others.split()) & set(text.rstrip(".").split())
 
 
 @pytest.mark.parametrize(
@@ -213,15 +218,14 @@ def test_names_and_numbers_of_the_dialogue_come_first(method, made):
 
 
 def test_names_keep_what_they_need_of_an_article():
-    free = edits("entity", "She left the United States.")
-    assert free
-    taken = {text.removeprefix("She left ").rstrip(".") for text in free}
+    taken = {text[9:-1] for text in edits("entity", "She left the United States.")}
+    assert taken
     assert all(name.startswith("the ") == (name[4:] in with_article()) for name in taken)
-    assert not any(name in with_article() for name in taken)
+    assert not taken & with_article()
     started = edits("entity", "The Netherlands won.")
     assert any(not text.startswith("The ") for text in started)
     bare = edits("entity", "She left for France.")
-    assert not any(text[13:].rstrip(".") in with_article() for text in bare)
+    assert not {text[13:-1] for text in bare} & with_article()
     attributive = edits("entity", "She saw US ships.")
     assert {text[8:-7] for text in attributive} <= with_article()
 
@@ -329,11 +333,10 @@ def test_balance():
 
 
 def test_word_lists():
-    assert with_article() <= {name for groups in names().values() for g in groups for name in g}
-    assert units()["km"].factor == 1000
-    assert units()["mile"].factor == Fraction(1609344, 1000)
     known = [name for groups in names().values() for group in groups for name in group]
     assert len(known) == len(set(known))
+    assert with_article() <= set(known)
+    assert units()["mile"].factor == Fraction(1609344, 1000)
 
 
 UNLABELLED = {"hyp": "A.", "src": "B.", "task": "PG"}
@@ -370,35 +373,24 @@ def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
             edit = Edit(**row["corruption"]["edit"])
             assert undone(edit, row["hyp"]) == POINTS[of["index"]].hyp
         assert (row["label"] == "Hallucination") == (row["corruption"]["method"] is not None)
-    before = out.read_bytes()
-    corrupt(data, "-o", out)
-    assert out.read_bytes() == before
-    assert corrupt(data, "-o", out, "--balanced")[0] == 0
-    p = [one.p for one in read_shroom(out)]
-    assert p == [0.0, 1.0] * (len(p) // 2)
 
 
 def test_all_references_count(corrupt, tmp_path):
     references = ["She has two cats at home.", "She has three cats, and five or seven dogs."]
     row = {"hyp": "She has two cats.", "src": "", "tgt": references, "task": "PG", P: 0.0}
     data, out = write_json(tmp_path / "val.json", [row]), tmp_path / "out.json"
-    for seed in range(5):
-        code, _, err = corrupt(data, "-o", out, "--seed", seed, "--method", "number")
-        assert code == 0, err
-        rows = json.loads(out.read_text())
-        assert [one["tgt"] for one in rows] == [references] * 2
-        assert "three" not in rows[1]["hyp"]
+    assert corrupt(data, "-o", out, "--method", "number")[0] == 0
+    assert [one["tgt"] for one in json.loads(out.read_text())] == [references] * 2
+    made = edits("number", row["hyp"], "", references[0], other_tgts=(references[1],))
+    assert made
+    assert not any("three" in text for text in made)
 
 
 def test_other_languages_are_noted(corrupt, tmp_path):
     german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
-    code, _, err = corrupt(data, "-o", out)
-    assert code == 0
-    assert (
-        "note: faithful items that seem not to be English: 2 of 8; only the method pairing corrupts"
-        in err
-    )
+    note = "note: faithful items that seem not to be English: 2 of 8; only the method pairing"
+    assert note in corrupt(data, "-o", out)[2]
     assert "note:" not in corrupt(data, "-o", out, "--method", "pairing")[2]
 
 
@@ -408,13 +400,10 @@ def test_pairs_in_files(corrupt, tmp_path, form):
     pairs.append(("A.", "It is hot.", "contradiction"))
     keys = ("premise", "hypothesis", "label")
     rows = [json.dumps(dict(zip(keys, pair))) for pair in pairs]
-    text = {
-        "csv": "\n".join('"' + '","'.join(row) + '"' for row in [keys, *pairs]),
-        "jsonl": "\n".join(rows),
-        "json": f"[{','.join(rows)}]",
-    }[form]
+    table = "\n".join('"' + '","'.join(row) + '"' for row in [keys, *pairs])
+    texts = {"csv": table, "jsonl": "\n".join(rows), "json": f"[{','.join(rows)}]"}
     path = tmp_path / f"pairs.{form}"
-    path.write_text(text)
+    path.write_text(texts[form])
     assert [item.point.p for item in read(path)] == [0.0] * len(POINTS) + [1.0]
     code, _, err = corrupt(path, "-o", tmp_path / "out.json")
     assert (code, "wrote 6 faithful" in err) == (0, True), err
@@ -454,30 +443,25 @@ def test_dialogues_of_wizard_of_wikipedia(corrupt, tmp_path):
     assert odd.knowledge == "Warsaw lies on the Vistula."
 
 
-@pytest.mark.parametrize("broken", [3, dialogue(dialog="no list"), dialogue(dialog=[{"text": 1}])])
-def test_another_dialogue_is_an_error_with_its_place(tmp_path, broken):
-    with pytest.raises(InvalidInput) as caught:
-        read(write_json(tmp_path / "train.json", [dialogue(), broken]))
-    ((problem),) = caught.value.problems
-    assert (problem.code, problem.index) == ("item-object", 1)
+PAIR = {"premise": "a", "hypothesis": "b"}
 
 
 @pytest.mark.parametrize(
-    ("change", "code"),
+    ("good", "bad", "code"),
     [
-        ({"label": "x"}, "label-value"), ({"p": "x"}, "p-number"), ({"p": 2}, "p-range"),
-        ({"p": float("nan")}, "p-finite"), ({"premise": 3}, "text-string"), (None, "key-missing"),
+        (PAIR, PAIR | {"label": "x"}, "label-value"), (PAIR, PAIR | {"p": "x"}, "p-number"),
+        (PAIR, PAIR | {"p": 2}, "p-range"), (PAIR, PAIR | {"p": float("nan")}, "p-finite"),
+        (PAIR, PAIR | {"premise": 3}, "text-string"), (PAIR, {"hypothesis": "b"}, "key-missing"),
+        (PAIR, 3, "item-object"), (dialogue(), 3, "item-object"),
+        (dialogue(), dialogue(dialog="no list"), "item-object"),
+        (dialogue(), dialogue(dialog=[{"text": 1}]), "item-object"),
     ],
 )  # fmt: skip
-def test_bad_pairs_are_reported(tmp_path, change, code):
-    good = {"premise": "a", "hypothesis": "b"}
-    row = {"hypothesis": "b"} if change is None else {**good, **change}
+def test_bad_pairs_and_dialogues_are_reported_with_their_place(tmp_path, good, bad, code):
     with pytest.raises(InvalidInput) as caught:
-        read(write_json(tmp_path / "pairs.json", [good, row]))
-    assert caught.value.problems.codes == {code}
-    with pytest.raises(InvalidInput) as caught:
-        read(write_json(tmp_path / "pairs.json", [good, 3]))
-    assert caught.value.problems.codes == {"item-object"}
+        read(write_json(tmp_path / "train.json", [good, bad]))
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.index) == (code, 1)
 
 
 CATS = rows_of([point("Cats.")])
