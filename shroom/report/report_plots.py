@@ -108,7 +108,6 @@ def ranks(track: TrackReport) -> list[Panel]:
     rows = [(it.name, it.in_sample, it.rank, it.rank_ci) for it in track.systems if it.rank]
     if not rows:
         return [Panel("ranks", track.name, "there is only one system, so there are no ranks", None)]
-    rows.sort(key=lambda row: row[2] or 0)
     return [of_ranks(track.name, list(track.systems[0].whole), rows)]
 
 
