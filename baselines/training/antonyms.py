@@ -5,18 +5,14 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from shroom.evaluation.corruption.items import Edit, Item, Token, like
+from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, like
 from shroom.evaluation.corruption.negation import (
     begins_a_sentence,
     is_beside_the_premise,
     negated,
 )
 from shroom.evaluation.corruption.wordlists import units, words
-
-if TYPE_CHECKING:
-    from shroom.evaluation.corruption.pool import Pool
 
 #: After a unit these only name what is measured: "ten years old" is not the opposite of young.
 _MEASURED = frozenset({"long", "old", "tall", "high", "deep", "wide", "thick"})

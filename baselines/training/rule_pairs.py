@@ -26,6 +26,7 @@ from shroom.core.datapoint import TASKS, Datapoint
 from shroom.core.paths import data_folder
 from shroom.core.registry import Entry
 from shroom.evaluation.corruption import corrupt
+from shroom.evaluation.corruption.items import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,8 +148,9 @@ def by_corruption(chosen: list[Reference]) -> Iterator[tuple[str, Reference, str
     """Yield the name of a method that corrupts, a reference and what it becomes."""
     points = [Datapoint(hyp=text, src=text, tgt=text, task=TASKS[task]) for task, text in chosen]
     corrupt.METHODS["antonym"] = Entry("antonyms:edits")
-    for made in corrupt.corruptions(points, METHODS, seed=7):
-        yield made.method, chosen[made.of], made.datapoint.hyp
+    for reference, made in zip(chosen, corrupt.corruptions([*map(Item, points)], METHODS, seed=7)):
+        for one in made:
+            yield one.method, reference, one.datapoint.hyp
 
 
 if __name__ == "__main__":

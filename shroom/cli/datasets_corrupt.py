@@ -57,10 +57,10 @@ def command(
     if form == "json" and output == "-":
         raise click.UsageError("the data and the summary cannot both go to stdout; use -o FILE")
     prepare(output, ["corrupted.json"], [data], JSON)
-    files = read_aloud(read, data, edition=edition)
+    items = read_aloud(read, data, edition=edition)
     chosen = [*dict.fromkeys(methods or METHODS)]
     try:
-        corrupted = corrupted_data(files, chosen, **settings)
+        corrupted = corrupted_data(items, chosen, **settings)
     except ShroomError as error:
         raise ShroomError(f"{data}: {error}") from error
     if corrupted.foreign and {*chosen} - {ANY_LANGUAGE}:

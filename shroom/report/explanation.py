@@ -86,13 +86,10 @@ class ShownExplanation(Result):
 
     @property
     def label(self) -> str:
-        explanation = self.explanation
-        above = (
-            np.round(explanation.p, 6) > self.threshold
-            if explanation.flagged is None
-            else explanation.flagged
-        )
-        return "Hallucination" if above else "Not Hallucination"
+        flagged = self.explanation.flagged
+        if flagged is None:
+            flagged = bool(np.round(self.explanation.p, 6) > self.threshold)
+        return "Hallucination" if flagged else "Not Hallucination"
 
     @property
     def verdict(self) -> str:
@@ -118,8 +115,6 @@ def _printed(shown: ShownExplanation) -> str:
 
 def as_text(shown: ShownExplanation, colours: str | None) -> Text:
     """Return the text for a terminal, with ``colours`` or the weight of every word."""
-    from rich.text import Text
-
     explanation = shown.explanation
     text = Text(f"{shown.verdict}\n{printable(shown.place)}, {shown.detector}\n")
     for premise in explanation.premises:
@@ -132,11 +127,10 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
     text.append("\n\n")
     places = list(range(len(explanation.weights)))
     if colours:
-        text.append("raises p: ", "")
-        text.append("red", _style(1, colours))
-        text.append("; lowers p: ")
-        text.append("blue", _style(-1, colours))
-        text.append("; strongest words:\n")
+        red, blue = ("red", _style(1, colours)), ("blue", _style(-1, colours))
+        text.append_text(
+            Text.assemble("raises p: ", red, "; lowers p: ", blue, "; strongest words:\n")
+        )
         places = _strongest(explanation)[:5]
     rows = [f"{_signed(explanation.weights[i])}  {printable(explanation.words[i])}" for i in places]
     return text.append("\n".join(rows))
@@ -171,8 +165,6 @@ def _span(piece: str, weight: float | None, most: float) -> str:
 
 def _text(text: str) -> str:
     """Return a text for HTML, with control characters as escapes."""
-    if text.isprintable():
-        return escape(text)
     return escape("".join(c if _harmless(c) else printable(c) for c in text))
 
 
@@ -194,9 +186,8 @@ def _signed(weight: float) -> str:
 
 
 def _strongest(explanation: Explanation) -> list[int]:
-    return sorted(
-        range(len(explanation.weights)), key=lambda place: -abs(explanation.weights[place])
-    )
+    weights = explanation.weights
+    return sorted(range(len(weights)), key=lambda place: -abs(weights[place]))
 
 
 def _style(share: float, colours: str | None) -> str:
@@ -204,8 +195,6 @@ def _style(share: float, colours: str | None) -> str:
         return ""
     if colours in ("standard", "windows"):  # sixteen colours have no shades
         return f"{'bold ' if abs(share) > _STRONG else ''}{'red' if share > 0 else 'blue'}"
-    strength = 0.25 + 0.75 * abs(share)
-    red, green, blue = (
-        round(255 - strength * (255 - part)) for part in (_UP if share > 0 else _DOWN)
-    )
-    return f"black on rgb({red},{green},{blue})"  # dark on light reads on any terminal
+    strength, colour = 0.25 + 0.75 * abs(share), _UP if share > 0 else _DOWN
+    parts = ",".join(str(round(255 - strength * (255 - part))) for part in colour)
+    return f"black on rgb({parts})"  # dark on light reads on any terminal

@@ -17,8 +17,14 @@ from shroom.core.problems import ShroomError, printable
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import shortened
 
+#: The metadata of each format of figure files; without it, the bytes are reproducible.
+_METADATA = {
+    "svg": ("Creator", "Date", "Format", "Type"),
+    "pdf": ("CreationDate", "Creator", "Producer"),
+    "png": ("Software",),
+}
 #: The formats of figure files.
-FORMATS = ("svg", "pdf", "png")
+FORMATS = tuple(_METADATA)
 _CM = 1 / 2.54
 #: Inches: the width of a panel in a page, so that its letters can be read on a phone.
 _IN_PAGE = 3.1
@@ -43,7 +49,11 @@ _RC: dict[str, Any] = {
     "figure.facecolor": "none",
     "font.family": ["DejaVu Sans"],
     "font.size": 8,
+    "legend.borderaxespad": 0.1,
+    "legend.columnspacing": 1.2,
     "legend.fontsize": 8,
+    "legend.frameon": False,
+    "legend.handlelength": 1.4,
     "legend.labelcolor": LIGHT["ink"],
     "pdf.fonttype": 42,
     "svg.hashsalt": "shroom",
@@ -123,7 +133,9 @@ def on_axes(panel: Panel, axes: Any = None) -> Any:
 
 def _draw_titled(axes: Any, panel: Panel, title: str) -> None:
     _draw(axes, panel)
-    pad = 4 + 14 * _legend_rows(axes)
+    legend = axes.get_legend()
+    lines = len(legend.get_texts()) if legend else 0
+    pad = 4 + 14 * (1 if lines == 2 else lines)  # two lines are side by side
     axes.set_title(title, fontsize=9, loc="left", color=LIGHT["ink"], pad=pad)
 
 
@@ -139,12 +151,6 @@ def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:
         f"{panel.star} ({panel.track})" if several else panel.star for panel in drawn if panel.star
     )
     return [line for note in notes for line in textwrap.wrap(note, letters)]
-
-
-def _legend_rows(axes: Any) -> int:
-    legend = axes.get_legend()
-    lines = len(legend.get_texts()) if legend else 0
-    return 1 if lines == 2 else lines
 
 
 @contextmanager
@@ -176,10 +182,7 @@ def _draw(axes: Any, panel: Panel) -> None:
 
 
 def _saved(figure: Any, form: str, dpi: int) -> bytes:
-    dates = {"svg": "Date", "pdf": "CreationDate"}
-    creators = {"svg": ("Creator", "Format", "Type"), "pdf": ("Creator", "Producer")}
-    keys = (*creators.get(form, ("Software",)), *((dates[form],) if form in dates else ()))
-    metadata: Any = dict.fromkeys(keys)
+    metadata: Any = dict.fromkeys(_METADATA[form])
     stream = io.BytesIO()
     with warnings.catch_warnings():
         # Missing letters are drawn as boxes in files; a page uses the reader's fonts.
@@ -193,8 +196,7 @@ def _for_page(svg: str, panel: Panel, prefix: str) -> str:
     view = re.search(r'viewBox="([^"]+)"', svg)
     assert view is not None  # noqa: S101 - for mypy
     inside = svg[svg.index(">", svg.index("<svg")) + 1 :]
-    inside = re.sub(r"<style.*?</style>", "", inside, flags=re.DOTALL)
-    inside = re.sub(r"<metadata>.*?</metadata>", "", inside, flags=re.DOTALL)
+    inside = re.sub(r"<(style|metadata)\b.*?</\1>", "", inside, flags=re.DOTALL)
     inside = re.sub(r"<defs>\s*</defs>", "", inside)
     inside = re.sub(r"<[^>]*>", lambda tag: _tag(tag[0], prefix), inside)
     about = escape(printable(panel.about))
@@ -206,18 +208,14 @@ def _for_page(svg: str, panel: Panel, prefix: str) -> str:
     )
 
 
-_NAMES = {value: name for name, value in LIGHT.items()}
+_VARIABLES = {value: f"var(--{name})" for name, value in LIGHT.items()}
 
 
 def _tag(tag: str, prefix: str) -> str:
     """Return a tag with the colours and the font of the page."""
-    tag = re.sub(r"#[0-9a-f]{6}\b", lambda hex_: _variable(hex_[0]), tag)
+    tag = re.sub(r"#[0-9a-f]{6}\b", lambda colour: _VARIABLES.get(colour[0], colour[0]), tag)
     tag = tag.replace("'DejaVu Sans'", "inherit").replace("font-family: inherit", "")
     tag = re.sub(r"font: ([\d.]+)px [^;\"]+", r"font-size: \1px", tag)
     tag = re.sub(r'\bid="', f'id="{prefix}-', tag)
     tag = re.sub(r'(xlink:)?href="#', f'href="#{prefix}-', tag)
     return tag.replace("url(#", f"url(#{prefix}-")
-
-
-def _variable(colour: str) -> str:
-    return f"var(--{_NAMES[colour]})" if colour in _NAMES else colour

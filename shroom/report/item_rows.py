@@ -7,9 +7,8 @@ from typing import Any
 
 from shroom.evaluation.board import Board
 from shroom.evaluation.item_difficulty import Item, every_item
+from shroom.scoring.result import alike
 from shroom.scoring.tables import as_csv
-
-_OF_SYSTEM = ("label", "p", "right", "in_sample")
 
 
 def item_rows(boards: Sequence[Board]) -> list[dict[str, Any]]:
@@ -41,12 +40,12 @@ def _row(board: Board, item: Item) -> dict[str, Any]:
 
 def to_csv(rows: Sequence[dict[str, Any]]) -> str:
     """Return rows as CSV, with a column for each value of each system."""
-    heads = [key for key in rows[0] if key != "systems"]
-    systems = dict.fromkeys(name for row in rows for name in row["systems"])
-    columns = [(name, key) for name in systems for key in _OF_SYSTEM]
-    table: list[list[Any]] = [[*heads, *(f"{name} {key}" for name, key in columns)]]
+    flat = []
     for row in rows:
-        cells = [row["systems"].get(name, {}).get(key) for name, key in columns]
-        table.append([row[head] for head in heads])
-        table[-1] += [int(cell) if isinstance(cell, bool) else cell for cell in cells]
-    return as_csv(table)
+        plain = {key: value for key, value in row.items() if key != "systems"}
+        for name, prediction in row["systems"].items():
+            values = {**prediction, "right": int(prediction["right"])}
+            plain |= {f"{name} {key}": value for key, value in values.items()}
+        flat.append(plain)
+    table = alike(flat)
+    return as_csv([[*table[0]], *([*row.values()] for row in table)])

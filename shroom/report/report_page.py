@@ -16,22 +16,15 @@ from shroom.evaluation.item_difficulty import Item
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import SystemReport
 from shroom.report.figure_files import Panel
-from shroom.report.report_plots import KINDS, comparison, ranks, scores, star
+from shroom.report.report_plots import KINDS, comparison, in_sample, ranks, scores
 from shroom.report.results import TEMPLATES, figures, script
 from shroom.report.system_plots import OF_SYSTEM
 from shroom.scoring.display.html import one_table
 from shroom.scoring.display.style import document
-from shroom.scoring.display.text import (
-    confidence,
-    drawn,
-    methods,
-    starred,
-)
+from shroom.scoring.display.text import confidence, drawn, footnote, methods, starred
 from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Beside, Row, Table, score_cells
 
-#: The number of letters of a hypothesis in a closed row.
-_LETTERS = 160
 #: A forest plot of more pairs cannot be read; the table has them all.
 _PAIRS = 30
 
@@ -98,7 +91,10 @@ def _template() -> Any:
         finalize=lambda value: printable_lines(value) if type(value) is str else value,
     )
     environment.filters.update(
+        figures=lambda panels: Markup(figures(panels)),  # noqa: S704 - escaped
+        labels=_labels,
         lines=printable_lines,
+        place=_place,
         printable=printable,
         short="{:.4g}".format,
         starred=starred,
@@ -128,14 +124,8 @@ def _plots(tracks: Sequence[TrackReport]) -> list[dict[str, Any]]:
     plots = []
     for kind in OF_SYSTEM if binary else ():
         panels = [panel for track in binary for panel in KINDS[kind](track)]
-        plots.append({"kind": kind, "figures": _figures(panels), "is_one": len(panels) == 1})
+        plots.append({"kind": kind, "panels": panels})
     return plots
-
-
-def _figures(panels: Sequence[Panel]) -> Any:
-    from markupsafe import Markup
-
-    return Markup(figures(panels))  # noqa: S704 - names are escaped, matplotlib writes the rest
 
 
 def _track(track: TrackReport, report: Report) -> dict[str, Any]:
@@ -148,15 +138,14 @@ def _track(track: TrackReport, report: Report) -> dict[str, Any]:
         "name": track.name,
         "n": track.n,
         "gold": track.board.gold.file,
+        "signature": track.board.signature,
         "scores": _scores(track.systems, report, track.systems[0].score.floors),
         "slices": {key: _slice(track, report, key) for key in track.systems[0].slices},
-        "figures": _figures([*scores(track), *(ranks(track) if several else ())]),
-        "differences": _figures(differences),
+        "figures": [*scores(track), *(ranks(track) if several else ())],
+        "differences": differences,
         "pairs": tables_of_pairs(track.comparisons, report.intervals),
-        "hardest": [_item(item, len(track.systems)) for item in track.items],
-        "texts": any(item.point for item in track.items),
-        "signature": track.board.signature,
-        "star": star(track),
+        "hardest": track.items,
+        "star": "".join(footnote(in_sample(track))),
         "in_sample": {system.name: system.in_sample for system in track.systems},
     }
 
@@ -190,22 +179,6 @@ def _slice(track: TrackReport, report: Report, key: str) -> Table:
     return Table(heads=heads, rows=rows, ci=ci, left=1 + several)
 
 
-def _item(item: Item, systems: int) -> dict[str, Any]:
-    point = item.point
-    hyp = point.hyp if point else f"row {item.row}"
-    n_wrong = sum(not prediction.right for prediction in item.systems.values())
-    return {
-        "task": item.task,
-        "short": hyp if len(hyp) <= _LETTERS else hyp[:_LETTERS] + "…",
-        "texts": [(key, getattr(point, key)) for key in ("hyp", "src", "tgt")] if point else [],
-        "labels": _labels(item),
-        "share": f"{item.p:.2f}",
-        "count": f"{n_wrong} of {systems}",
-        "said": list(item.systems.items()),
-        "place": _place(item),
-    }
-
-
 def _labels(item: Item) -> str:
     text = f"{item.label.value}, p = {item.p:.4g}"
     if item.point is None or not item.point.labels:
@@ -216,14 +189,12 @@ def _labels(item: Item) -> str:
 
 
 def _place(item: Item) -> str:
-    parts = [f"row {item.row}"]
-    if item.id is not None:
-        parts.append(f"id {item.id}")
-    if item.task:
-        parts.append(f"task {item.task}")
-    if item.point is not None:
-        if item.point.ref is not None:
-            parts.append(f"ref {item.point.ref.value}")
-        if item.point.model:
-            parts.append(f"model {printable(item.point.model)}")
-    return ", ".join(parts)
+    point = item.point
+    parts = {
+        "row": item.row,
+        "id": item.id,
+        "task": item.task or None,
+        "ref": point and point.ref and point.ref.value,
+        "model": printable(point.model) if point and point.model else None,
+    }
+    return ", ".join(f"{key} {value}" for key, value in parts.items() if value is not None)

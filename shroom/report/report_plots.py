@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Callable, NamedTuple
 
@@ -12,6 +13,7 @@ from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.report.figure_files import Panel
 from shroom.report.system_plots import DASHED, OF_SYSTEM, Drawing
+from shroom.scoring.display.columns import STAR
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, interval, number, shortened, starred
 from shroom.scoring.kinds.base import floor_or_reference
@@ -42,22 +44,27 @@ class Line(NamedTuple):
 
 def panels(kind: str, report: Report) -> list[Panel]:
     """Return the panels of a kind, track by track."""
-    tracks = report.tracks
-    return [it for track in tracks for it in with_star(KINDS[kind](track), star(track))]
+    return [
+        panel
+        for track in report.tracks
+        for panel in with_star(KINDS[kind](track), in_sample(track))
+    ]
 
 
-def with_star(panels: Sequence[Panel], star: str) -> list[Panel]:
-    """Return panels with the footnote of the star."""
+def with_star(panels: Sequence[Panel], cases: Iterable[tuple[str, int, int]]) -> list[Panel]:
+    """Return panels with the footnote of the star; see :func:`footnote` for the cases."""
+    star = "".join(footnote(cases))
     return [replace(panel, star=star) for panel in panels]
 
 
-def star(track: TrackReport) -> str:
-    return "".join(footnote((it.name, it.in_sample, track.n) for it in track.systems))
+def in_sample(track: TrackReport) -> list[tuple[str, int, int]]:
+    """Return the name of each system, its number of in-sample items and that of all items."""
+    return [(system.name, system.in_sample, track.n) for system in track.systems]
 
 
 def scores(track: TrackReport) -> list[Panel]:
     first = track.systems[0]
-    rows = [(it.name, it.in_sample, it.whole) for it in track.systems]
+    rows = {system.name: system.whole for system in track.systems}
     is_binary = first.binary is not None
     return forests(track.name, track.n, rows, first.score.floors, is_binary=is_binary)
 
@@ -65,22 +72,19 @@ def scores(track: TrackReport) -> list[Panel]:
 def forests(
     name: str,
     n: int,
-    rows: Sequence[tuple[str, int, Mapping[str, Estimate]]],
+    rows: Mapping[str, Mapping[str, Estimate]],
     others: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
     *,
     is_binary: bool = False,
 ) -> list[Panel]:
-    """Return a forest plot of each metric; ``others`` are scores of floors and references.
-
-    A row has a name, its number of in-sample items, and an estimate of each metric.
-    """
+    """Return a forest plot of each metric; ``others`` are scores of floors and references."""
     panels = []
-    for metric in rows[0][-1] if rows else ():
+    for metric in next(iter(rows.values()), ()):
         lines = []
-        for row, in_sample, scores in rows:
+        for row, scores in rows.items():
             score = scores[metric]
             why = f": {score.why}" if score.why else ""
-            lines.append(Line(starred(row, in_sample), score.value, score.ci, why=why))
+            lines.append(Line(f"{row}{STAR * bool(score.star)}", score.value, score.ci, why=why))
         marks = beside(metric, others, is_binary=is_binary)
         label = f"{metric.replace('_', ' ')}, n = {n}"
         panels.append(forest(metric, name, lines, label, marks))
@@ -97,18 +101,13 @@ def beside(
         best = {"accuracy": "majority label", "rho": "gold label as p"}.get(metric, "")
     else:
         best = max(defined, key=lambda name: defined[name], default="")
-    return {
-        f"{floor_or_reference(name)}: {name}": value
-        for name, value in defined.items()
-        if name == best
-    }
+    return {f"{floor_or_reference(best)}: {best}": defined[best]} if best in defined else {}
 
 
 def ranks(track: TrackReport) -> list[Panel]:
     rows = [(it.name, it.in_sample, it.rank, it.rank_ci) for it in track.systems if it.rank]
     if not rows:
         return [Panel("ranks", track.name, "there is only one system, so there are no ranks", None)]
-    rows.sort(key=lambda row: row[2] or 0)
     return [of_ranks(track.name, list(track.systems[0].whole), rows)]
 
 
@@ -126,9 +125,8 @@ def of_ranks(name: str, metrics: Sequence[str], rows: Sequence[tuple[str, int, A
 
 
 def comparison(track: TrackReport) -> list[Panel]:
-    if not track.comparisons:
-        return [Panel("comparison", track.name, "there is only one system to compare", None)]
-    return differences(track.name, track.comparisons)
+    alone = Panel("comparison", track.name, "there is only one system to compare", None)
+    return differences(track.name, track.comparisons) or [alone]
 
 
 def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
@@ -142,12 +140,10 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
             both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
             why = " because one of the scores is undefined"
-            hollow = not pair.significant
-            lines.append(Line(both, pair.difference, pair.ci, hollow=hollow, why=why))
+            lines.append(Line(both, pair.difference, pair.ci, not pair.significant, why))
         about = "A filled dot marks a significant difference (†). Differences in "
         label = f"difference in {metric} (filled: significant)"
-        marks = {"none": 0.0}
-        panels.append(forest(metric, name, lines, label, marks, about=about))
+        panels.append(forest(metric, name, lines, label, {"none": 0.0}, about=about))
     return panels
 
 
@@ -168,9 +164,7 @@ def forest(
     parts += [f"{it.name}: undefined{it.why}" for it in lines if it.value is None and it.why]
     words = words or f"{about}{title}: {'; '.join(parts) or 'undefined'}."
 
-    def draw(axes: Any) -> None:
-        _draw_forest(axes, drawn, label, marks, integers=integers)
-
+    draw = partial(_draw_forest, lines=drawn, label=label, marks=marks, integers=integers)
     return Panel(title, name, words, draw if drawn else None, len(drawn))
 
 
@@ -208,13 +202,13 @@ def _draw_forest(
 def _by_system(
     figure: Callable[[SystemReport, BinaryReport], Drawing],
 ) -> Callable[[TrackReport], list[Panel]]:
-    def drawn(system: SystemReport) -> tuple[str, Any]:
-        if system.binary is None:
-            return "this figure needs binary labels, which this edition does not have", None
-        return figure(system, system.binary)
-
+    none = "this figure needs binary labels, which this edition does not have", None
     return lambda track: [
-        Panel(starred(system.name, system.in_sample), track.name, *drawn(system))
+        Panel(
+            starred(system.name, system.in_sample),
+            track.name,
+            *(figure(system, system.binary) if system.binary else none),
+        )
         for system in track.systems
     ]
 

@@ -12,7 +12,7 @@ from shroom.report.figure_files import Panel
 from shroom.report.report_plots import Line, differences, forest, forests, of_ranks, with_star
 from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability, legend
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import footnote, number, shortened
+from shroom.scoring.display.text import number, shortened
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
 Panels = dict[str, list[Panel]]
@@ -30,20 +30,16 @@ def of_score(score: Any) -> Panels:
     kinds: Panels = {"scores": []}
     binary = score.edition.annotation.kind == "binary"
     for result, track in zip(score.results, score.tracks):
-        place = result.title, result.n
-        star = "".join(footnote([(result.title, result.in_sample, result.n)]))
-        rows = [
-            (name or "all items", result.in_sample, cells)
-            for name, (_, cells) in result.parts.items()
-        ]
-        drawn = {"scores": forests(*place, rows, result.floors, is_binary=binary)}
+        rows = {name or "all items": cells for name, (_, cells) in result.parts.items()}
+        drawn = {"scores": forests(result.title, result.n, rows, result.floors, is_binary=binary)}
         if binary:
             report = BinaryReport.of(track.columns)
             system = SystemReport("the submission", result, {}, {}, report)
             for kind, drawing in OF_SYSTEM.items():
                 drawn[kind] = [Panel(kind, result.title, *drawing(system, report))]
         for kind, panels in drawn.items():
-            kinds.setdefault(kind, []).extend(with_star(panels, star))
+            cases = [(result.title, result.in_sample, result.n)]
+            kinds.setdefault(kind, []).extend(with_star(panels, cases))
     return kinds
 
 
@@ -52,13 +48,13 @@ def of_leaderboard(board: Any) -> Panels:
     for name, rows in board.tracks.items():
         systems = [row for row in rows if row.kind == "system"]
         others = {row.system: row.scores for row in rows if row.kind != "system"}
-        star = "".join(footnote((row.system, row.in_sample, row.n) for row in systems))
-        scores = [(it.system, it.in_sample, it.estimates) for it in systems]
+        cases = [(row.system, row.in_sample, row.n) for row in systems]
+        scores = {row.system: row.estimates for row in systems}
         places = [(it.system, it.in_sample, it.rank, it.rank_ci) for it in systems]
         binary = "majority label" in others
         drawn = forests(name, rows[0].n, scores, others, is_binary=binary)
-        kinds["scores"] += with_star(drawn, star)
-        kinds["ranks"] += with_star([of_ranks(name, board.metrics, places)], star)
+        kinds["scores"] += with_star(drawn, cases)
+        kinds["ranks"] += with_star([of_ranks(name, board.metrics, places)], cases)
     return kinds
 
 
@@ -72,7 +68,7 @@ def of_comparisons(comparisons: Any) -> Panels:
 def of_agreement(agreement: Any) -> Panels:
     plots = []
     for gold in agreement.results:
-        rows = [(name or "all items", 0, it.estimates) for name, it in gold.parts.items()]
+        rows = {name or "all items": it.estimates for name, it in gold.parts.items()}
         plots += forests(gold.title, gold.whole.n, rows)
     return {"agreement": plots}
 
@@ -85,9 +81,9 @@ def of_calibration(calibration: Any) -> Panels:
         about = f"Expected calibration error: {errors[0]} before and {errors[1]} after calibration."
         curves = {"as given": before, "calibrated": after}
         name = f"{result.split} {result.track}".strip()
-        star = "".join(footnote([(name, result.in_sample, result.n)]))
         drawing = partial(draw_reliability, curves=curves, counted=after)
-        plots.append(Panel("reliability", name, about, drawing, star=star))
+        panel = Panel("reliability", name, about, drawing)
+        plots += with_star([panel], [(name, result.in_sample, result.n)])
     return {"reliability": plots}
 
 
@@ -123,12 +119,10 @@ def of_description(description: Any) -> Panels:
             bars = axes.barh(places, counts, height=0.7, color=LIGHT["accent"])
             axes.bar_label(bars, padding=3, color=LIGHT["ink"])
             axes.set_yticks(places, names)
-            limits: Any = {"xlim": (0, 1.12 * max(counts)), "ylim": (len(names) - 0.5, -0.5)}
-            axes.set(xlabel="number", **limits)
+            axes.set(xlabel="number", xlim=(0, 1.12 * max(counts)), ylim=(len(names) - 0.5, -0.5))
 
-        plots.append(
-            Panel(field, description.dataset, about, drawing if names else None, len(names))
-        )
+        draw = drawing if names else None
+        plots.append(Panel(field, description.dataset, about, draw, len(names)))
     return {"labels": plots}
 
 
@@ -137,11 +131,10 @@ def of_matrix(matrix: Any) -> Panels:
 
     plots = []
     for place, subject in enumerate(matrix.subjects):
-        cells = [(row.detector, row.cells[place]) for row in matrix.rows]
-        rows = [(name, cell.in_sample, cell.estimates) for name, cell in cells]
-        star = "".join(footnote((name, seen, subject.n) for name, seen, _ in rows))
+        rows = {row.detector: row.cells[place].estimates for row in matrix.rows}
+        cases = [(row.detector, row.cells[place].in_sample, subject.n) for row in matrix.rows]
         panels = forests(subject.name, subject.n, rows, {"majority label": floor(subject)})
-        plots += sorted(with_star(panels, star), key=lambda panel: panel.title != "auroc")
+        plots += sorted(with_star(panels, cases), key=lambda panel: panel.title != "auroc")
     return {"scores": plots}
 
 
@@ -176,28 +169,23 @@ def _by_layer(saved: Any, name: str, head: str) -> Panel:
 
 
 def of_gold(quality: Any) -> Panels:
-    return {
-        "annotators": [it for file in quality.files for it in _annotator_panel(file)],
-        "detectable": [it for file in quality.files for it in _power_panel(file)],
-    }
+    panels: Panels = {"annotators": [], "detectable": []}
+    for file in quality.files:
+        people = [one for one in file.listed if one.correlation is not None]
+        curves = [one for one in file.detectable if one.at(0.1) is not None]
+        panels["annotators"] += [_annotator_panel(file, people)] if people else []
+        panels["detectable"] += [_power_panel(file, curves)] if curves else []
+    return panels
 
 
-def _annotator_panel(file: Any) -> list[Panel]:
-    lines = [
-        Line(one.name, one.correlation, one.correlation_ci)
-        for one in file.listed
-        if one.correlation is not None
-    ]
+def _annotator_panel(file: Any, people: list[Any]) -> Panel:
+    lines = [Line(one.name, one.correlation, one.correlation_ci) for one in people]
     who = "Each annotator" if file.are_people else "Each position in the list of votes"
     label = "correlation with the other annotators' proportion"
-    panel = forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
-    return [panel] if lines else []
+    return forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
 
 
-def _power_panel(file: Any) -> list[Panel]:
-    curves = [one for one in file.detectable if one.at(0.1) is not None]
-    if not curves:
-        return []
+def _power_panel(file: Any, curves: list[Any]) -> Panel:
     colours = ("accent", "second", "ink")
     values = "; ".join(
         f"{one.metric} {number(one.at(0.1))} if the systems differ on 10% of the items, "
@@ -221,4 +209,4 @@ def _power_panel(file: Any) -> list[Panel]:
         f"Detectable difference between two systems: {values}. Dots mark the assumed share of "
         "items on which the systems differ."
     )
-    return [Panel("Detectable differences", file.file, about, draw)]
+    return Panel("Detectable differences", file.file, about, draw)

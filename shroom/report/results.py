@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from shroom.core.extras import require
-from shroom.core.problems import ShroomError, UnknownName, nearest, printable
+from shroom.core.problems import ShroomError, UnknownName, printable
+from shroom.core.registry import unknown_name
 from shroom.report.figure_files import Panel, inline, on_axes
 from shroom.scoring.display import html
 from shroom.scoring.display.style import inside
@@ -82,9 +83,8 @@ def _figure(panel: Panel) -> str:
 def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
     require("report", "matplotlib")
     kinds: dict[str, list[Any]] = result.panels()
-    if kind and kind not in kinds:
-        listed = f"the figures are {', '.join(kinds)}" if kinds else f"{result!r} has no figures"
-        raise UnknownName(f"no figure '{printable(kind)}';{nearest(kind, kinds)} {listed}")
+    if kinds and kind and kind not in kinds:
+        raise unknown_name("figure", kind, kinds)
     of_kind = kinds[kind or next(iter(kinds))] if kinds else []
     chosen = [
         panel

@@ -29,23 +29,18 @@ _SIZES = 12
 
 def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
     by_label, by_share = report.by_label, report.by_share
-    filled = by_label.n > 0
+    columns = by_label.edges, by_label.edges[1:], by_label.share, by_label.n
+    bins = [
+        f"{low:.1f} to {high:.1f}: {share:.2f} (n = {n})"
+        for low, high, share, n in zip(*columns)
+        if n > 0
+    ]
     about = (
         f"Reliability of {system.name}: expected calibration error "
         f"{number(by_label.expected_error)} against labels, {number(by_share.expected_error)} "
         "against the annotators' proportion. Share of hallucinations in each bin of p: "
-        + "; ".join(
-            f"{low:.1f} to {high:.1f}: {share:.2f} (n = {n})"
-            for low, high, share, n in zip(
-                by_label.edges[:-1][filled],
-                by_label.edges[1:][filled],
-                by_label.share[filled],
-                by_label.n[filled],
-            )
-        )
-        + "."
+        f"{'; '.join(bins)}."
     )
-
     curves = {"by proportion": by_share, "by majority label": by_label}
     return about, lambda axes: draw_reliability(axes, curves, by_label)
 
@@ -180,13 +175,5 @@ def unit_square(axes: Any, across: str, up: str) -> None:
 
 def legend(axes: Any) -> None:
     """Draw the legend above the axes, where it hides no point."""
-    lines = len(axes.get_legend_handles_labels()[1])
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0.0, 1.0),
-        ncols=2 if lines == 2 else 1,
-        frameon=False,
-        handlelength=1.4,
-        columnspacing=1.2,
-        borderaxespad=0.1,
-    )
+    columns = 2 if len(axes.get_legend_handles_labels()[1]) == 2 else 1
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)

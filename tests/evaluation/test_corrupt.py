@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import TASKS, Datapoint, Label, Task
 from shroom.core.problems import InvalidInput
-from shroom.evaluation.corruption.corrupt import METHODS, balanced, corruptions, is_faithful
-from shroom.evaluation.corruption.items import Edit, Item, normalised, tokens
-from shroom.evaluation.corruption.pool import Pool
+from shroom.evaluation.corruption.corrupt import METHODS, corruptions, is_faithful
+from shroom.evaluation.corruption.items import Edit, Item, Pool, normalised, tokens
 from shroom.evaluation.corruption.quantities import in_words, quantities
 from shroom.evaluation.corruption.reading import read
 from shroom.evaluation.corruption.wordlists import names, units, with_article
@@ -27,11 +26,17 @@ def point(hyp, src="A premise that says other things.", tgt="", task=Task.PG, **
     return Datapoint(hyp=hyp, src=src, tgt=tgt, task=task, **{"p": 0.0, **more})
 
 
-def edits(name, hyp, src="A premise that says other things.", tgt="", others=()):
+def edits(name, hyp, src="A premise that says other things.", tgt="", others=(), **more):
     """Return everything that a method could make of a hypothesis."""
-    item = Item(point(hyp, src, tgt))
+    item = Item(point(hyp, src, tgt, **more))
     pool = Pool([item, *map(Item, others)], 0)
     return [edit.apply(hyp) for edit in METHODS.load(name)(item, pool)]
+
+
+def corrupted(points, *args, **settings):
+    """Return each corruption with its faithful datapoint."""
+    made = corruptions([*map(Item, points)], *args, **settings)
+    return [(own, one) for own, of_item in zip(points, made, strict=True) for one in of_item]
 
 
 POINTS = [
@@ -61,21 +66,20 @@ HOSTILE = st.builds(point, TEXTS, TEXTS, task=st.sampled_from(list(TASKS.values(
 
 @given(st.lists(st.one_of(st.sampled_from(POINTS), HOSTILE), max_size=6), st.integers(0, 9))
 def test_every_edit_can_be_undone_and_changes_the_text(points, seed):
-    for one in corruptions(points, seed=seed):
-        old, new = points[one.of].hyp, one.datapoint.hyp
+    for own, one in corrupted(points, seed=seed):
+        old, new = own.hyp, one.datapoint.hyp
         assert one.edit.apply(old) == new
         assert undone(one.edit, new) == old
-        assert normalised(new) not in ("", normalised(old), normalised(points[one.of].src))
-        assert one.datapoint == replace(
-            points[one.of], hyp=new, label=Label.HALLUCINATION, p=1.0, id=None, labels=()
-        )
+        assert normalised(new) not in ("", normalised(old), normalised(own.src))
+        changes = {"hyp": new, "label": Label.HALLUCINATION, "p": 1.0, "id": None, "labels": ()}
+        assert one.datapoint == replace(own, **changes)
 
 
 @given(st.permutations(POINTS), st.integers(0, 5))
 def test_draws_depend_on_the_seed_and_not_on_the_order(points, seed):
     def drawn(given, *methods, seed=seed):
-        made = corruptions(given, methods or METHODS, seed)
-        return {(given[one.of].hyp, one.method): one.datapoint.hyp for one in made}
+        made = corrupted(given, methods or METHODS, seed)
+        return {(own.hyp, one.method): one.datapoint.hyp for own, one in made}
 
     whole = drawn(POINTS)
     assert drawn(points) == whole == drawn(POINTS + POINTS)
@@ -83,11 +87,8 @@ def test_draws_depend_on_the_seed_and_not_on_the_order(points, seed):
         if method != "pairing":  # the others look at the item alone
             (own,) = (one for one in POINTS if one.hyp == hyp)
             assert drawn([own], method) == {(hyp, method): made}
-
-
-def test_other_seeds_draw_others():
-    drawn = {tuple(one.edit for one in corruptions(POINTS, METHODS, seed)) for seed in range(10)}
-    assert len(drawn) > 5
+    by_seed = {tuple(drawn(POINTS, seed=seed).values()) for seed in range(10)}
+    assert len(by_seed) > 5
 
 
 NUMBERS = [
@@ -187,18 +188,23 @@ def test_what_speakers_say_of_themselves_in_a_dialogue_is_not_negated():
     assert edits("negation", "I can swim.", "I am here.\nWho are you?\nI am Tom.") == []
 
 
-def test_names_change_for_their_kind():
-    for text in edits("entity", "She left for Paris.", "She went to Rome from London."):
-        assert text.split()[-1][:-1] in {group[0] for group in names()["city"]}
-        assert not {"Paris.", "Rome.", "London."} & set(text.split())
-    assert edits("entity", "He was in England.", "He was there.")
-    for text in edits("entity", "It is in France.", "It is in Scotland, near the USA border."):
-        assert "United" not in text  # another name of what is there
-    surnames = {group[0] for group in names()["surname"]}
-    for hyp in ("We saw Mrs. Braxel.", "We saw Tom Braxel."):
-        made = edits("entity", hyp, "So.")
-        assert made
-        assert {text.split()[-1][:-1] for text in made} <= surnames
+@pytest.mark.parametrize(
+    ("hyp", "src", "kind", "others"),
+    [
+        ("She left for Paris.", "She went to Rome from London.", "city", "Paris Rome London"),
+        ("He was in England.", "He was there.", "country", "England"),
+        # Other names of what is there.
+        ("It is in France.", "It is in Scotland, near the USA border.", "country", "United"),
+        ("We saw Mrs. Braxel.", "So.", "surname", "Braxel"),
+        ("We saw Tom Braxel.", "So.", "surname", "Tom Braxel"),
+    ],
+)
+def test_names_change_for_their_kind(hyp, src, kind, others):
+    made = edits("entity", hyp, src)
+    assert made
+    for text in made:
+        assert any(text.endswith(f" {group[0]}.") for group in names()[kind])
+        assert not set(others.split()) & set(text.rstrip(".").split())
 
 
 @pytest.mark.parametrize(
@@ -212,15 +218,14 @@ def test_names_and_numbers_of_the_dialogue_come_first(method, made):
 
 
 def test_names_keep_what_they_need_of_an_article():
-    free = edits("entity", "She left the United States.")
-    assert free
-    taken = {text.removeprefix("She left ").rstrip(".") for text in free}
+    taken = {text[9:-1] for text in edits("entity", "She left the United States.")}
+    assert taken
     assert all(name.startswith("the ") == (name[4:] in with_article()) for name in taken)
-    assert not any(name in with_article() for name in taken)
+    assert not taken & with_article()
     started = edits("entity", "The Netherlands won.")
     assert any(not text.startswith("The ") for text in started)
     bare = edits("entity", "She left for France.")
-    assert not any(text[13:].rstrip(".") in with_article() for text in bare)
+    assert not {text[13:-1] for text in bare} & with_article()
     attributive = edits("entity", "She saw US ships.")
     assert {text[8:-7] for text in attributive} <= with_article()
 
@@ -242,7 +247,7 @@ def test_rules_of_english_are_for_english(hyp):
     one = point(hyp, "Tom was in Paris in 1980 for 3 days.")
     other = point("Grüne Äpfel schmecken sauer heute früh.", "Apfel.")
     assert Item(one).is_english is (hyp in ENGLISH)
-    made = {made.method for made in corruptions([one, other]) if made.of == 0}
+    made = {made.method for own, made in corrupted([one, other]) if own is one}
     assert hyp in ENGLISH or made <= {"pairing"}
 
 
@@ -299,8 +304,7 @@ def test_pairing_takes_a_like_and_unlike_one():
 
 def test_what_is_said_faithfully_elsewhere_is_no_corruption():
     both = [point("The door is open.", "A door."), point("The  door is NOT open.", "A door.")]
-    made = corruptions(both, ["negation"])
-    assert made == []
+    assert corrupted(both, ["negation"]) == []
 
 
 OBJECTED = {"p": 0.0, "label": Label.HALLUCINATION}
@@ -321,19 +325,18 @@ def test_what_is_faithful(more, assumed, faithful):
 
 
 def test_balance():
-    every = corruptions(POINTS)
-    one_each = balanced(every, POINTS)
-    assert sorted(one.of for one in one_each) == sorted({one.of for one in every})
-    assert len({one.method for one in one_each}) > 1
-    assert corruptions([]) == []
+    every, one_each = corrupted(POINTS), corrupted(POINTS, even=True)
+    assert [own for own, _ in one_each] == list(dict(every))
+    assert {one.edit for _, one in one_each} <= {one.edit for _, one in every}
+    assert len({one.method for _, one in one_each}) > 1
+    assert corrupted([]) == []
 
 
 def test_word_lists():
-    assert with_article() <= {name for groups in names().values() for g in groups for name in g}
-    assert units()["km"].factor == 1000
-    assert units()["mile"].factor == Fraction(1609344, 1000)
     known = [name for groups in names().values() for group in groups for name in group]
     assert len(known) == len(set(known))
+    assert with_article() <= set(known)
+    assert units()["mile"].factor == Fraction(1609344, 1000)
 
 
 UNLABELLED = {"hyp": "A.", "src": "B.", "task": "PG"}
@@ -370,35 +373,24 @@ def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
             edit = Edit(**row["corruption"]["edit"])
             assert undone(edit, row["hyp"]) == POINTS[of["index"]].hyp
         assert (row["label"] == "Hallucination") == (row["corruption"]["method"] is not None)
-    before = out.read_bytes()
-    corrupt(data, "-o", out)
-    assert out.read_bytes() == before
-    assert corrupt(data, "-o", out, "--balanced")[0] == 0
-    p = [one.p for one in read_shroom(out)]
-    assert p == [0.0, 1.0] * (len(p) // 2)
 
 
 def test_all_references_count(corrupt, tmp_path):
     references = ["She has two cats at home.", "She has three cats, and five or seven dogs."]
     row = {"hyp": "She has two cats.", "src": "", "tgt": references, "task": "PG", P: 0.0}
     data, out = write_json(tmp_path / "val.json", [row]), tmp_path / "out.json"
-    for seed in range(5):
-        code, _, err = corrupt(data, "-o", out, "--seed", seed, "--method", "number")
-        assert code == 0, err
-        rows = json.loads(out.read_text())
-        assert [one["tgt"] for one in rows] == [references] * 2
-        assert "three" not in rows[1]["hyp"]
+    assert corrupt(data, "-o", out, "--method", "number")[0] == 0
+    assert [one["tgt"] for one in json.loads(out.read_text())] == [references] * 2
+    made = edits("number", row["hyp"], "", references[0], other_tgts=(references[1],))
+    assert made
+    assert not any("three" in text for text in made)
 
 
 def test_other_languages_are_noted(corrupt, tmp_path):
     german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
-    code, _, err = corrupt(data, "-o", out)
-    assert code == 0
-    assert (
-        "note: faithful items that seem not to be English: 2 of 8; only the method pairing corrupts"
-        in err
-    )
+    note = "note: faithful items that seem not to be English: 2 of 8; only the method pairing"
+    assert note in corrupt(data, "-o", out)[2]
     assert "note:" not in corrupt(data, "-o", out, "--method", "pairing")[2]
 
 
@@ -408,15 +400,11 @@ def test_pairs_in_files(corrupt, tmp_path, form):
     pairs.append(("A.", "It is hot.", "contradiction"))
     keys = ("premise", "hypothesis", "label")
     rows = [json.dumps(dict(zip(keys, pair))) for pair in pairs]
-    text = {
-        "csv": "\n".join('"' + '","'.join(row) + '"' for row in [keys, *pairs]),
-        "jsonl": "\n".join(rows),
-        "json": f"[{','.join(rows)}]",
-    }[form]
+    table = "\n".join('"' + '","'.join(row) + '"' for row in [keys, *pairs])
+    texts = {"csv": table, "jsonl": "\n".join(rows), "json": f"[{','.join(rows)}]"}
     path = tmp_path / f"pairs.{form}"
-    path.write_text(text)
-    (file,) = read(path)
-    assert [one.p for one in file.datapoints] == [0.0] * len(POINTS) + [1.0]
+    path.write_text(texts[form])
+    assert [item.point.p for item in read(path)] == [0.0] * len(POINTS) + [1.0]
     code, _, err = corrupt(path, "-o", tmp_path / "out.json")
     assert (code, "wrote 6 faithful" in err) == (0, True), err
 
@@ -442,43 +430,38 @@ def dialogue(**changes):
 
 def test_dialogues_of_wizard_of_wikipedia(corrupt, tmp_path):
     path, out = write_json(tmp_path / "train.json", [dialogue()]), tmp_path / "out.json"
-    (file,) = read(path)
-    (one,) = file.datapoints
+    (item,) = read(path)
+    one = item.point
     assert one.hyp == "Yes, Rome is on the Tiber, since 753 BC."
     assert one.src == "Rome was founded on the Tiber in 753 BC.\nDo you know Rome?"
     assert (one.p, one.label, one.task) == (0.0, Label.NOT_HALLUCINATION, Task.TS)
-    assert file.knowledge == ["Rome is a city.\nIt burnt in 64.\nWarsaw lies on the Vistula."]
+    assert item.knowledge == "Rome is a city.\nIt burnt in 64.\nWarsaw lies on the Vistula."
     code, _, err = corrupt(path, "-o", out, "--method", "entity")
     assert code == 0, err
     assert json.loads(out.read_text())[1]["hyp"].startswith("Yes, Warsaw is on the Tiber")
     (odd,) = read(write_json(path, [dialogue(chosen_topic_passage=[None, {"x": 3}])]))
-    assert odd.knowledge == ["Warsaw lies on the Vistula."]
+    assert odd.knowledge == "Warsaw lies on the Vistula."
 
 
-@pytest.mark.parametrize("broken", [3, dialogue(dialog="no list"), dialogue(dialog=[{"text": 1}])])
-def test_another_dialogue_is_an_error_with_its_place(tmp_path, broken):
-    with pytest.raises(InvalidInput) as caught:
-        read(write_json(tmp_path / "train.json", [dialogue(), broken]))
-    ((problem),) = caught.value.problems
-    assert (problem.code, problem.index) == ("item-object", 1)
+PAIR = {"premise": "a", "hypothesis": "b"}
 
 
 @pytest.mark.parametrize(
-    ("change", "code"),
+    ("good", "bad", "code"),
     [
-        ({"label": "x"}, "label-value"), ({"p": "x"}, "p-number"), ({"p": 2}, "p-range"),
-        ({"p": float("nan")}, "p-finite"), ({"premise": 3}, "text-string"), (None, "key-missing"),
+        (PAIR, PAIR | {"label": "x"}, "label-value"), (PAIR, PAIR | {"p": "x"}, "p-number"),
+        (PAIR, PAIR | {"p": 2}, "p-range"), (PAIR, PAIR | {"p": float("nan")}, "p-finite"),
+        (PAIR, PAIR | {"premise": 3}, "text-string"), (PAIR, {"hypothesis": "b"}, "key-missing"),
+        (PAIR, 3, "item-object"), (dialogue(), 3, "item-object"),
+        (dialogue(), dialogue(dialog="no list"), "item-object"),
+        (dialogue(), dialogue(dialog=[{"text": 1}]), "item-object"),
     ],
 )  # fmt: skip
-def test_bad_pairs_are_reported(tmp_path, change, code):
-    good = {"premise": "a", "hypothesis": "b"}
-    row = {"hypothesis": "b"} if change is None else {**good, **change}
+def test_bad_pairs_and_dialogues_are_reported_with_their_place(tmp_path, good, bad, code):
     with pytest.raises(InvalidInput) as caught:
-        read(write_json(tmp_path / "pairs.json", [good, row]))
-    assert caught.value.problems.codes == {code}
-    with pytest.raises(InvalidInput) as caught:
-        read(write_json(tmp_path / "pairs.json", [good, 3]))
-    assert caught.value.problems.codes == {"item-object"}
+        read(write_json(tmp_path / "train.json", [good, bad]))
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.index) == (code, 1)
 
 
 CATS = rows_of([point("Cats.")])
@@ -501,11 +484,11 @@ CATS = rows_of([point("Cats.")])
         (CATS, ["-o", "{d}.json", "--max-p", "nan"], 2, "nan"),
     ],
 )
-def test_mistakes(corrupt, tmp_path, rows, options, code, message):
+def test_mistakes(refused, tmp_path, rows, options, code, message):
     folder = tmp_path / "d"
     before = write_json(folder / "val.json", rows).read_bytes()
-    returned, _, err = corrupt(folder, *(option.format(d=folder) for option in options))
-    assert (returned, message in err, "Traceback" in err) == (code, True, False), err
+    options = [option.format(d=folder) for option in options]
+    assert message in refused("datasets", "corrupt", folder, *options, code=code)
     assert [path.name for path in tmp_path.rglob("*")] == ["d", "val.json"]
     assert (folder / "val.json").read_bytes() == before
 
@@ -534,11 +517,9 @@ REAL = {
 @pytest.mark.parametrize("file", REAL)
 def test_real_data(file):
     points = [one for one in read_shroom(DATA / "semeval2024" / file) if is_faithful(one)]
-    found = corruptions(points)
-    turned = points[::-1]
-    again = corruptions(turned)
-    count = [sum(one.method == name for one in found) for name in METHODS]
+    found, again = corrupted(points), corrupted(points[::-1])
+    count = [sum(one.method == name for _, one in found) for name in METHODS]
     assert (len(points), count) == REAL[file]
-    assert {(points[one.of].hyp, one.edit) for one in found} == {
-        (turned[one.of].hyp, one.edit) for one in again
+    assert {(own.hyp, one.edit) for own, one in found} == {
+        (own.hyp, one.edit) for own, one in again
     }

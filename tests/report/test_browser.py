@@ -44,7 +44,7 @@ class Visit:
     def __init__(self, browser, path, text, **how):
         path.write_text(text, encoding="utf-8")
         self.path, self.errors, self.requests = path, [], []
-        self.context = browser.new_context(**how)
+        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **how)
         self.page = self.context.new_page()
         self.page.set_default_timeout(120_000)  # a busy machine is no failure
         self.page.on("console", lambda message: self.errors.append(message.text))
@@ -82,12 +82,9 @@ class Visit:
 def visit(browser, tmp_path):
     visits = []
 
-    def open_(text, *, width=1280, **how):
-        found = Visit(
-            browser, tmp_path / "page.html", text, viewport={"width": width, "height": 900}, **how
-        )
-        visits.append(found)
-        return found
+    def open_(text, **how):
+        visits.append(Visit(browser, tmp_path / "page.html", text, **how))
+        return visits[-1]
 
     yield open_
     for each in visits:

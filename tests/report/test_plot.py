@@ -34,6 +34,13 @@ def found(inputs):
     return report(*inputs, intervals=FEW, trials=50)
 
 
+def drawn(kind, report):
+    """Return the axes of the first panel of a kind."""
+    axes = Figure().subplots()
+    report_plots.panels(kind, report)[0].draw(axes)
+    return axes
+
+
 @pytest.mark.parametrize(
     ("kind", "form"), [*((kind, "svg") for kind in KINDS), ("scores", "pdf"), ("scatter", "png")]
 )
@@ -99,10 +106,9 @@ def test_the_threshold_is_named_with_the_digits_that_it_takes(tmp_path):
     truth = gold(24)
     said = [0.499 if row["p(Hallucination)"] > 0.5 else 0.497 for row in truth]
     rows = [{"label": "Not Hallucination", "p(Hallucination)": p} for p in said]
-    paths = [write_json(tmp_path / "a.json", rows), write_json(tmp_path / "gold.json", truth)]
-    found = report(paths[:1], paths[1], intervals=Intervals(0))
-    axes = Figure().subplots()
-    report_plots.panels("threshold", found)[0].draw(axes)
+    held = write_json(tmp_path / "gold.json", truth)
+    found = report([write_json(tmp_path / "a.json", rows)], held, intervals=Intervals(0))
+    axes = drawn("threshold", found)
     curve = found.tracks[0].systems[0].binary.thresholds
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     (best,) = (text for text in texts if text.startswith("best, "))
@@ -115,8 +121,6 @@ def test_the_threshold_is_named_with_the_digits_that_it_takes(tmp_path):
 
 @pytest.mark.parametrize("kind", ["reliability", "threshold", "scatter"])
 def test_markers_at_the_edge_are_drawn_whole(found, kind):
-    axes = Figure().subplots()
-    report_plots.panels(kind, found)[0].draw(axes)
-    marked = [line for line in axes.lines if line.get_marker() != "None"]
+    marked = [line for line in drawn(kind, found).lines if line.get_marker() != "None"]
     assert marked
     assert not any(line.get_clip_on() for line in marked)

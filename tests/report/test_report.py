@@ -134,17 +134,14 @@ def test_a_name_is_shown_and_does_nothing(tmp_path, name):
         assert "<img" not in shown.page
 
 
-def rows_of(shares):
-    rows = gold(len(shares))
-    for row, share in zip(rows, shares):
-        label = "Hallucination" if share > 0.5 else "Not Hallucination"
-        row.update({"p(Hallucination)": share, "label": label, "labels": []})
-    return rows
-
-
 def said_of(p):
     labels = ["Hallucination" if each > 0.5 else "Not Hallucination" for each in p]
     return [{"label": label, "p(Hallucination)": each} for label, each in zip(labels, p)]
+
+
+def rows_of(shares):
+    rows = zip(gold(len(shares)), said_of(shares))
+    return [{**row, **annotation, "labels": []} for row, annotation in rows]
 
 
 @pytest.mark.parametrize(
@@ -170,11 +167,8 @@ def test_odd_data_are_drawn_or_explained(tmp_path, systems, shares, p, why):
     assert rho.why.startswith(why)
     assert not why or f"undefined: {why}" in outline.text
     for panel in (panel for kind in KINDS for panel in panels(kind, found)):
-        assert not re.search(r"\bnan\b", panel.about)
-        if panel.draw is None:
-            assert "undefined" in panel.about or "only one system" in panel.about
-        else:
-            assert not re.search(r"\bnan\b", inline(panel, "p"))
+        assert not re.search(r"\bnan\b", panel.about + (inline(panel, "p") if panel.draw else ""))
+        assert panel.draw or "undefined" in panel.about or "only one system" in panel.about
 
 
 def test_gold_without_texts_and_gold_by_id(tmp_path):
@@ -230,9 +224,8 @@ def test_the_verdict_names_the_first_system_and_its_difference_from_the_next(two
             continue
         assert f", {best.name} is first by accuracy (" in sentence
         assert f"{better} significantly better than {other.name} (difference ." in sentence
-    assert (
-        repr(found) == f"Report({', '.join(found.systems)} on val model-agnostic, val model-aware)"
-    )
+    listed = ", ".join(found.systems)
+    assert repr(found) == f"Report({listed} on val model-agnostic, val model-aware)"
 
 
 @pytest.mark.real

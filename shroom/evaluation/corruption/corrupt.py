@@ -1,4 +1,4 @@
-"""Corruption of faithful datapoints by several methods.
+"""Corruption of faithful items by several methods.
 
 Conv-FEVER: Santhanam et al. (2021), "Rome was built in 1776".
 """
@@ -11,17 +11,14 @@ from dataclasses import dataclass, replace
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.extras import require
 from shroom.core.registry import Entry, Registry
-from shroom.evaluation.corruption.items import Edit, Item, draws, normalised
-from shroom.evaluation.corruption.pool import Pool
+from shroom.evaluation.corruption.items import Edit, Item, Pool, draws, normalised
 
 #: A method is a function from an item and the pool to the edits of the item's hypothesis.
 METHODS = Registry(
     "method",
     {
-        "pairing": Entry("shroom.evaluation.corruption.pairing:edits"),
-        "entity": Entry("shroom.evaluation.corruption.entity:edits"),
-        "number": Entry("shroom.evaluation.corruption.number:edits"),
-        "negation": Entry("shroom.evaluation.corruption.negation:edits"),
+        name: Entry(f"shroom.evaluation.corruption.{name}:edits")
+        for name in ("pairing", "entity", "number", "negation")
     },
 )
 #: The method that does not depend on the language.
@@ -34,7 +31,6 @@ MAX_P = 0.2
 class Corruption:
     """A corrupted datapoint; undoing ``edit`` restores the faithful one."""
 
-    of: int
     method: str
     edit: Edit
     datapoint: Datapoint
@@ -50,50 +46,36 @@ def is_faithful(point: Datapoint, *, max_p: float = MAX_P, assume_faithful: bool
 
 
 def corruptions(
-    datapoints: Sequence[Datapoint],
+    items: Sequence[Item],
     methods: Sequence[str] = tuple(METHODS),
     seed: int = 0,
     *,
-    knowledge: Sequence[str] = (),
-) -> list[Corruption]:
-    """Return the corruptions by each method; a draw depends only on the seed and the texts."""
+    even: bool = False,
+) -> list[list[Corruption]]:
+    """Return the corruptions of each item, one by each method, or with ``even`` one at most.
+
+    A draw depends only on the seed and the texts.
+    """
     chosen = {name: METHODS.load(name) for name in methods}
     if chosen.keys() - {ANY_LANGUAGE}:
         require("data", "num2words", "text2num")
-    texts = knowledge or [""] * len(datapoints)
-    items = [Item(point, text) for point, text in zip(datapoints, texts)]
     pool = Pool(items, seed)
     corrupted = []
-    for place, item in enumerate(items):
+    for item in items:
+        of_item = []
         for name, edits in chosen.items():
             if name != ANY_LANGUAGE and not item.is_english:
                 continue
             fitting = [edit for edit in edits(item, pool) if _changes(edit, item, pool)]
             if fitting:
                 edit = draws(seed, name, *item.key).choice(fitting)
-                datapoint = replace(
-                    item.point,
-                    hyp=edit.apply(item.hyp),
-                    id=None,
-                    labels=(),
-                    label=Label.HALLUCINATION,
-                    p=1.0,
-                )
-                corrupted.append(Corruption(place, name, edit, datapoint))
+                hyp, label = edit.apply(item.hyp), Label.HALLUCINATION
+                point = replace(item.point, hyp=hyp, id=None, labels=(), label=label, p=1.0)
+                of_item.append(Corruption(name, edit, point))
+        if even and of_item:
+            of_item = [draws(seed, "method", *item.key).choice(of_item)]
+        corrupted.append(of_item)
     return corrupted
-
-
-def balanced(
-    corrupted: Sequence[Corruption], datapoints: Sequence[Datapoint], seed: int = 0
-) -> list[Corruption]:
-    """Return one randomly drawn corruption of each datapoint that has any."""
-    by_datapoint: dict[int, list[Corruption]] = {}
-    for corruption in corrupted:
-        by_datapoint.setdefault(corruption.of, []).append(corruption)
-    return [
-        draws(seed, "method", *Item(datapoints[place]).key).choice(choices)
-        for place, choices in by_datapoint.items()
-    ]
 
 
 def _changes(edit: Edit, item: Item, pool: Pool) -> bool:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.problems import ShroomError
-from shroom.evaluation.corruption.corrupt import (
-    MAX_P,
-    METHODS,
-    Corruption,
-    balanced,
-    corruptions,
-    is_faithful,
-)
-from shroom.evaluation.corruption.items import Item
-from shroom.evaluation.corruption.reading import InputFile
+from shroom.evaluation.corruption.corrupt import MAX_P, METHODS, corruptions, is_faithful
+from shroom.evaluation.corruption.items import Edit, Item
 from shroom.scoring.in_memory import row_of
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Table
@@ -74,7 +67,7 @@ class CorruptedData(Result):
 
 
 def corrupted_data(
-    files: Sequence[InputFile],
+    items: Sequence[Item],
     methods: Sequence[str] = tuple(METHODS),
     seed: int = 0,
     *,
@@ -82,11 +75,11 @@ def corrupted_data(
     max_p: float = MAX_P,
     assume_faithful: bool = False,
 ) -> CorruptedData:
-    """Return the faithful items of files with their corrupted versions.
+    """Return the faithful ones of some items with their corrupted versions.
 
     Parameters
     ----------
-    files : sequence of InputFile
+    items : sequence of Item
         See :func:`shroom.evaluation.corruption.reading.read`.
     methods : sequence of str
         Names of :data:`~shroom.evaluation.corruption.corrupt.METHODS`.
@@ -104,65 +97,44 @@ def corrupted_data(
     ShroomError
         If no item is faithful, or none can be corrupted.
     """
-    every = [
-        (point, knowledge, {"file": file.base, "index": index, "id": point.id})
-        for file in files
-        for index, (point, knowledge) in enumerate(zip(file.datapoints, file.knowledge))
-    ]
-    faithful = [
-        one for one in every if is_faithful(one[0], max_p=max_p, assume_faithful=assume_faithful)
-    ]
+    is_kept = partial(is_faithful, max_p=max_p, assume_faithful=assume_faithful)
+    faithful = [item for item in items if is_kept(item.point)]
     if not faithful:
-        unlabelled = sum(point.p is None and point.label is None for point, _, _ in every)
+        unlabelled = sum(item.point.p is None and item.point.label is None for item in items)
         way_out = (
             f"to use the unlabelled items ({unlabelled}) as faithful items, add --assume-faithful"
             if unlabelled and not assume_faithful
             else "choose data whose hypotheses are supported by their premises, or raise --max-p"
         )
-        raise ShroomError(f"none of the {len(every)} items is known to be faithful; {way_out}")
-    points, knowledge, origins = map(list, zip(*faithful))
-    corrupted = corruptions(points, methods, seed, knowledge=knowledge)
-    if not corrupted:
+        raise ShroomError(f"none of the {len(items)} items is known to be faithful; {way_out}")
+    corrupted = corruptions(faithful, methods, seed, even=even)
+    counts = Counter(one.method for of_item in corrupted for one in of_item)
+    if not counts:
         raise ShroomError(
-            f"none of the {len(points)} faithful items can be corrupted by "
+            f"none of the {len(faithful)} faithful items can be corrupted by "
             f"{' or '.join(methods)}; choose other methods or other data"
         )
-    if even:
-        corrupted = balanced(corrupted, points, seed)
-    counts = Counter(corruption.method for corruption in corrupted)
+    rows = []
+    for item, of_item in zip(faithful, corrupted):
+        if of_item or not even:
+            rows.append(_row(item, item.point))
+        rows += [_row(item, one.datapoint, one.method, one.edit) for one in of_item]
     return CorruptedData(
-        _rows(points, origins, corrupted, even=even),
-        len(every),
-        len(points),
-        sum(not Item(point).is_english for point in points),
+        rows,
+        len(items),
+        len(faithful),
+        sum(not item.is_english for item in faithful),
         {name: counts[name] for name in methods},
         seed,
     )
 
 
-def _rows(
-    points: Sequence[Datapoint],
-    origins: Sequence[dict[str, Any]],
-    corrupted: Sequence[Corruption],
-    *,
-    even: bool,
-) -> list[dict[str, Any]]:
-    of_item: dict[int, list[Corruption]] = defaultdict(list)
-    for corruption in corrupted:
-        of_item[corruption.of].append(corruption)
-    rows = []
-    for place, (point, origin) in enumerate(zip(points, origins)):
-        if place not in of_item and even:
-            continue
-        rows.append(_row(point, {"method": None, "edit": None, "of": origin}))
-        for one in of_item.get(place, []):
-            record = {"method": one.method, "edit": asdict(one.edit), "of": origin}
-            rows.append(_row(one.datapoint, record))
-    return rows
-
-
-def _row(point: Datapoint, corruption: dict[str, Any]) -> dict[str, Any]:
+def _row(
+    origin: Item, point: Datapoint, method: str | None = None, edit: Edit | None = None
+) -> dict[str, Any]:
     """Return a datapoint in SHROOM's form, without an id, because two rows cannot share one."""
     p = 0.0 if point.p is None else point.p
     label = point.label or (Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION)
+    place = {"file": origin.file, "index": origin.index, "id": origin.point.id}
+    corruption = {"method": method, "edit": edit and asdict(edit), "of": place}
     return {**row_of(replace(point, id=None, label=label, p=p)), "corruption": corruption}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from shroom.evaluation.corruption.items import Edit, Item, draws, like, tokens
+from shroom.evaluation.corruption.items import Edit, Item, Pool, draws, like, tokens
 from shroom.evaluation.corruption.names import Name, names_in
-from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.wordlists import groups_of, same_names, with_article
 
 #: How many names are offered for one.
@@ -32,18 +30,9 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
 
 def _from_knowledge(item: Item, name: Name) -> list[str]:
     """Return the names in the knowledge that have the same kind and need the same article."""
-    named = _by_kind(item.knowledge).get(name.kind, []) if item.knowledge else []
+    named = dict.fromkeys(it.text for it in names_in(item.knowledge) if it.kind == name.kind)
     articles = with_article()
     return [other for other in named if (other in articles) == (name.text in articles)]
-
-
-@functools.lru_cache(maxsize=64)
-def _by_kind(text: str) -> dict[str, list[str]]:
-    """Return the distinct names of a text by kind; the turns of a dialogue share one text."""
-    by_kind: dict[str, list[str]] = {}
-    for name in dict.fromkeys(name[2:] for name in names_in(text)):
-        by_kind.setdefault(name[1], []).append(name[0])
-    return by_kind
 
 
 def _listed(item: Item, name: Name, pool: Pool) -> Iterator[str]:
@@ -73,5 +62,5 @@ def _edit(item: Item, place: int, name: Name, other: str) -> Edit:
 
 def _is_new(other: str, near: set[str]) -> bool:
     """Return whether no word of a name, or of its other names, is in the texts."""
-    texts = chain([other], same_names(other))
+    texts = chain([other], same_names().get(other, ()))
     return not {word.low for text in texts for word in tokens(text)} & near

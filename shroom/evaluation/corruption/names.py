@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -31,13 +32,14 @@ class Name(NamedTuple):
     kind: str
 
 
+@functools.lru_cache(maxsize=64)  # the turns of a dialogue share one text of knowledge
 def names_in(text: str) -> list[Name]:
     """Return the listed names of a text, and persons with a listed first name."""
     rest = text.split()[1:]  # any text may begin with a capital
     if sum(word[0].isupper() for word in rest) > max(2, _MAX_CAPITALS * len(rest)):
         return []
     named = (_name(text, match.start(), match[0]) for match in _RUN.finditer(text))
-    return [name for name in named if name is not None]
+    return [name for name in named if name]
 
 
 def kind_of(name: str) -> str:

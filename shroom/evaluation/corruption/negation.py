@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shroom.evaluation.corruption.items import Edit, Item, Token, at, like
-from shroom.evaluation.corruption.pool import Pool
+from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like
 from shroom.evaluation.corruption.wordlists import auxiliaries, words
 
 _HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}
@@ -26,10 +25,9 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
     if words("hedges") & lows or "?" in item.hyp:
         return []
     places = negated(item)
-    if not places:
-        candidates = list(_put_in(item))
-    else:
-        candidates = list(_taken_out(item, places[0])) if len(places) == 1 else []
+    if len(places) > 1:
+        return []
+    candidates = _taken_out(item, places[0]) if places else _put_in(item)
     return [edit for edit in candidates if _turns_the_meaning(item, edit)]
 
 
@@ -107,22 +105,20 @@ def _put_in(item: Item) -> Iterator[Edit]:
 
 def _taken_out(item: Item, place: int) -> Iterator[Edit]:
     listed, word = item.tokens, item.tokens[place]
-    following = at(listed, place + 1).low
+    preceding, following = at(listed, place - 1), at(listed, place + 1).low
     if following in words("partial") or words("polar") & {token.low for token in listed[place:]}:
         return
     if word.low in auxiliaries():
         plain = like(auxiliaries()[word.low], word.text)
         yield Edit(word.start, word.end, word.text, plain)
-    elif word.low == "not" and place and _can_be_negated(listed[place - 1]):
-        start = listed[place - 1].end
+    elif word.low == "not" and (
+        preceding.low in auxiliaries().values() or _is_contracted(preceding)
+    ):
+        start = preceding.end
         yield Edit(start, word.end, item.hyp[start : word.end], "")
     elif word.low == "not" and place == item.first and following == "to":
         to = listed[place + 1]
         yield Edit(word.start, to.end, item.hyp[word.start : to.end], like("to", word.text))
-
-
-def _can_be_negated(word: Token) -> bool:
-    return word.low in auxiliaries().values() or _is_contracted(word)
 
 
 def _is_contracted(word: Token) -> bool:

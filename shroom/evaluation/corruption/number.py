@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from shroom.evaluation.corruption.items import Edit, Item, Token, at, like
+from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like
 from shroom.evaluation.corruption.names import kind_of
-from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.quantities import Quantity, in_words, quantities
 from shroom.evaluation.corruption.wordlists import words
 
@@ -39,11 +38,12 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
     knowledge = {quantity.number for quantity in quantities(item.knowledge_tokens)}
     number_edits: list[Edit] = []
     for quantity in hyp_quantities:
-        fitting = [
-            n for n in _others(quantity, item.tokens, knowledge) if not used & quantity.worth(n)
-        ]
-        numbers = [n for n in fitting if n in knowledge] or fitting
-        number_edits += [_edit(item, quantity, number) for number in numbers]
+        others = _others(quantity, item.tokens, knowledge)
+        fitting = [number for number in others if not used & quantity.worth(number)]
+        model = item.hyp[quantity.start : quantity.end]
+        for number in [it for it in fitting if it in knowledge] or fitting:
+            written = _written(quantity, number, model)
+            number_edits.append(item.replacing(quantity.place, quantity.end, written))
     return number_edits
 
 
@@ -51,18 +51,17 @@ def _others(
     quantity: Quantity, tokens: Sequence[Token], knowledge: set[Fraction]
 ) -> list[Fraction]:
     """Return the possible replacements of a number, by its style and the words around it."""
-    if (
-        quantity.style == "other"
-        or _is_in_a_name(quantity, tokens)
-        or _is_in_a_range(quantity, tokens)
-    ):
+    before = tokens[max(0, quantity.place - 4) : quantity.place]
+    after = tokens[quantity.last + 1 : quantity.last + 5]
+    noun = at(after, 0).low
+    # The other bound of a range would have to change, too.
+    is_in_a_range = "between" in {word.low for word in before}
+    if quantity.style == "other" or is_in_a_range or _is_in_a_name(quantity, tokens):
         return []
     places = _decimals(tokens[quantity.place].low) if quantity.style == "digits" else 0
     scaled = int(quantity.number * 10**places)
-    noun = at(tokens, quantity.last + 1).low
     if quantity.style in ("ordinal", "ordinal words"):
-        greatest = max(scaled, 31 if scaled <= 31 else 10**6)
-        last = 20 if quantity.style == "ordinal words" else greatest
+        last = 20 if quantity.style == "ordinal words" else 31 if scaled <= 31 else scaled + 5
         if noun == "half" or (noun.endswith("s") and not noun.endswith("ss")):
             return []  # a half has no third, and "the first cases" do not follow others
         if noun.startswith("centur"):
@@ -70,7 +69,7 @@ def _others(
         lowest = 2 if noun.endswith("est") else 1  # "the first biggest"
         fitting = [n for n in range(scaled - 5, scaled + 6) if lowest <= n <= last]
     elif quantity.style == "decade":
-        fitting = [scaled + 10 * step for step in (-4, -3, -2, -1, 1, 2, 3, 4)]
+        fitting = [*range(scaled - 40, scaled + 50, 10)]
     elif _is_year(quantity, tokens):
         fitting = [scaled + sign * step for step in (3, 5, 8, 12, 20, 35) for sign in (-1, 1)]
         fitting += [
@@ -79,12 +78,11 @@ def _others(
         fitting = [n for n in fitting if n <= max(_LAST_YEAR, scaled)]
     else:
         fitting = _unlike(scaled)
-    beside = tokens[quantity.place - 1], at(tokens, quantity.last + 1)
-    if any(kind_of(token.text) == "month" for token in beside):
+    if any(kind_of(token.text) == "month" for token in (*before[-1:], *after[:1])):
         fitting = [n for n in fitting if n <= _LAST_DAY or scaled > _LAST_DAY]
     if quantity.unit and quantity.unit.dimension == "share" and quantity.number <= 100:
         fitting = [n for n in fitting if n <= 100 * 10**places]
-    side, about = _direction(quantity, tokens)
+    side, about = _direction([word.low for word in before], [word.low for word in after])
     fitting = [n for n in fitting if n > 0 and n != scaled and side * (n - scaled) >= 0]
     if about:
         least = 20 if _is_year(quantity, tokens) else scaled * _LEAST_ABOUT
@@ -99,28 +97,19 @@ def _is_in_a_name(quantity: Quantity, tokens: Sequence[Token]) -> bool:
     return tokens[quantity.place].text.istitle() and (before not in ".!?" or after.istitle())
 
 
-def _is_in_a_range(quantity: Quantity, tokens: Sequence[Token]) -> bool:
-    """Return whether a number is a bound of a range; the other bound would have to change, too."""
-    return "between" in {word.low for word in tokens[max(0, quantity.place - 4) : quantity.place]}
-
-
 def _unlike(number: int) -> list[int]:
     """Return whole numbers that clearly differ from a number and are equally round."""
     if number <= 20:
         return [n for n in range(2, 31) if n <= 2 * number + 5]
-    zeros = len(str(number)) - len(str(number).rstrip("0"))
-    step = 10 ** max(len(str(number)) - 2, zeros if zeros < len(str(number)) - 1 else 0)
-    numbers = {number + sign * step * k for k in range(1, 40) for sign in (-1, 1)}
+    step = 10 ** (len(str(number)) - 2)
+    numbers = {*range(number - 39 * step, number + 40 * step, step)}
     numbers |= {2 * number, 3 * number, 10 * number}
     return sorted(n for n in numbers if n > 1 and abs(n - number) >= number * _LEAST)
 
 
-def _direction(quantity: Quantity, tokens: Sequence[Token]) -> tuple[int, bool]:
+def _direction(before: Sequence[str], after: Sequence[str]) -> tuple[int, bool]:
     """Return the direction of change (1, -1; 0: either), and whether the number is approximate."""
-    before = [word.low for word in tokens[max(0, quantity.place - 4) : quantity.place]]
-    after = [word.low for word in tokens[quantity.last + 1 : quantity.last + 5]]
-    near = before[-2:]
-    side = 0
+    near, side = before[-2:], 0
     if "than" in near:
         side = 1 if _MORE & set(before) else -1 if _LESS & set(before) else 0
     elif _AT_LEAST & set(near) or after[:1] == ["+"] or ("or" in after and _MORE & set(after)):
@@ -134,23 +123,12 @@ def _direction(quantity: Quantity, tokens: Sequence[Token]) -> tuple[int, bool]:
 
 def _is_year(quantity: Quantity, tokens: Sequence[Token]) -> bool:
     text = tokens[quantity.place].text
-    plain = quantity.style == "digits" and len(text) == 4 and text.isdigit()
-    return (
-        plain
-        and quantity.scale == 1
-        and quantity.unit is None
-        and _YEARS[0] <= quantity.number <= _YEARS[1]
-    )
+    is_plain = len(text) == 4 and text.isdigit() and quantity.scale == 1 and quantity.unit is None
+    return is_plain and _YEARS[0] <= quantity.number <= _YEARS[1]
 
 
 def _decimals(written: str) -> int:
-    digits = written.partition(".")[2]
-    return sum(char.isdigit() for char in digits)
-
-
-def _edit(item: Item, quantity: Quantity, number: Fraction) -> Edit:
-    model = item.hyp[quantity.start : quantity.end]
-    return item.replacing(quantity.place, quantity.end, _written(quantity, number, model))
+    return sum(char.isdigit() for char in written.partition(".")[2])
 
 
 def _written(quantity: Quantity, number: Fraction, model: str) -> str:

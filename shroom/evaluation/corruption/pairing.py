@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from shroom.evaluation.corruption.items import Edit, Item, draws
-from shroom.evaluation.corruption.pool import Pool
+from shroom.evaluation.corruption.items import Edit, Item, Pool, draws
 
 #: The largest ratio of lengths; a larger one would give the corruption away.
 MAX_RATIO = 1.5

@@ -64,15 +64,13 @@ def _digits(tokens: Sequence[Token], place: int) -> Quantity | None:
         return None
     ending = match["ending"]
     number = Fraction(match["number"].replace(",", ""))
-    end = token.start + len(match["number"])
+    style, end = "digits", token.start + len(match["number"])
     if ending in ("st", "nd", "rd", "th"):
         style, end = "ordinal", token.end
     elif ending == "s" and number % 10 == 0 and number > 0:
         style = "decade"
     elif ending and ending not in units():
         return None
-    else:
-        style = "digits"
     if _is_joined(tokens, place) or _is_label(tokens, place) or re.match("0[0-9]", match["number"]):
         style = "other"
     scale, unit = (1, units().get(ending)) if ending else _scale_and_unit(tokens, place + 1)
@@ -99,13 +97,11 @@ def _words(tokens: Sequence[Token], place: int) -> Quantity | None:
     if best is None:
         return None
     last, value = best
-    start, end = tokens[place].start, tokens[last].end
     joined = _is_joined(tokens, place) or _is_joined(tokens, last)
     # "One" is a pronoun more often than a number.
     style = "other" if joined or value < 2 else "words"
-    return Quantity(
-        place, last, start, end, style, Fraction(value), *_scale_and_unit(tokens, last + 1)
-    )
+    places = place, last, tokens[place].start, tokens[last].end
+    return Quantity(*places, style, Fraction(value), *_scale_and_unit(tokens, last + 1))
 
 
 def _single(tokens: Sequence[Token], place: int) -> Quantity | None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from shroom.core.datapoint import TASKS, Datapoint, Task, pair
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped
 from shroom.evaluation.corruption import wizard
+from shroom.evaluation.corruption.items import Item
 from shroom.scoring.data_set_forms import row_at
-from shroom.scoring.datapoint_files import DataFile, read_files
-from shroom.scoring.editions.edition import Edition, Item
+from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.editions import edition as editions
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import CSV, Document
 from shroom.scoring.item_values import p_in, problem_of_p
 from shroom.scoring.kinds.base import Fault, Field, Fields, Read
@@ -19,65 +23,69 @@ from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role
 
 PREMISE, HYPOTHESIS = "premise", "hypothesis"
-#: Labels of pairs, in lower case with blanks for underscores; other labels are errors.
-FAITHFUL = frozenset({"not hallucination", "entailment", "paraphrase", "supported", "faithful"})
-UNFAITHFUL = frozenset(
-    ["hallucination", "contradiction", "neutral", "not entailment", "not supported", "unfaithful"]
+_FAITHFUL = "not hallucination", "entailment", "paraphrase", "supported", "faithful"
+_UNFAITHFUL = (
+    *("hallucination", "contradiction", "neutral"),
+    *("not entailment", "not supported", "unfaithful"),
 )
-
-
-@dataclass(frozen=True)
-class InputFile(DataFile):
-    """One file of datapoints, with the passages that were retrieved for each dialogue."""
-
-    knowledge: list[str] = field(default_factory=list)
+#: p by the label of a pair, in lower case with blanks for underscores; other labels are errors.
+_P_BY_LABEL = {**dict.fromkeys(_FAITHFUL, 0.0), **dict.fromkeys(_UNFAITHFUL, 1.0)}
+_LABELS = f"one of {', '.join(sorted(_P_BY_LABEL))}"
 
 
 def read(
     source: Source, problems: Problems | None = None, edition: Edition | Source | None = None
-) -> list[InputFile]:
-    """Return the files of a source, each read in its own form."""
+) -> list[Item]:
+    """Return the items of a source, each of its files read in its own form."""
     problems = Problems() if problems is None else problems
-    input_files: list[InputFile] = []
+    own_files: list[tuple[str, list[tuple[Datapoint, str]]]] = []
 
     def others(documents: list[Document]) -> list[Document]:
         """Read the documents with pairs or dialogues, and return the others."""
-        read_here = {id(document): _read(document, problems) for document in documents}
-        input_files.extend(file for file in read_here.values() if file is not None)
-        return [document for document in documents if read_here[id(document)] is None]
+        rest = []
+        for document in documents:
+            points = _read(document, problems)
+            if points is None:
+                rest.append(document)
+            else:
+                own_files.append((document.base, points))
+        return rest
 
-    rest = [
-        InputFile(file.base, file.datapoints, knowledge=[""] * len(file.datapoints))
+    files = [
+        (file.base, [(point, "") for point in file.datapoints])
         for file in read_files(source, problems, others, edition)
     ]
-    return sorted(rest + input_files, key=lambda file: file.base)
+    return [
+        Item(point, knowledge, base, index)
+        for base, points in sorted(files + own_files, key=lambda file: file[0])
+        for index, (point, knowledge) in enumerate(points)
+    ]
 
 
-def _read(document: Document, problems: Problems) -> InputFile | None:
-    """Return a file of pairs or dialogues, or ``None`` for a file of another form."""
+def _read(document: Document, problems: Problems) -> list[tuple[Datapoint, str]] | None:
+    """Return pairs or dialogues with the knowledge of each; ``None`` for a file of another form."""
     data = document.read(Problems())
     row = {} if data is None else row_at(document, data, 0)
     of_pairs = "hyp" not in row and (HYPOTHESIS in row or document.ending in CSV)
     if data is None or not (of_pairs or row.keys() >= wizard.KEYS):
         return None
-    file = InputFile(document.base, [])
-    try:
-        items = document.iter_items(data, problems)
-        if not of_pairs:
-            for point, knowledge in wizard.responses(items, document.file, problems):
-                file.datapoints.append(point)
-                file.knowledge.append(knowledge)
-            return file
-        reader = Reader(Role.DATA, document.file, problems, _PAIRS)
-        for index, row in enumerate(items):
-            if reader.begins(index, row):
-                own = next((key for key in _ANNOTATIONS if row.get(key) is not None), "")
-                used = {k: it for k, it in row.items() if k == own or k not in _ANNOTATIONS}
-                file.datapoints.append(_datapoint(dict(reader.values(_FIELDS, used))))
-                file.knowledge.append("")
-    except Stopped:  # the reason is among the problems
-        pass
-    return file
+    points: list[tuple[Datapoint, str]] = []
+    with suppress(Stopped):  # the reason is among the problems
+        rows = document.iter_items(data, problems)
+        points.extend((_pairs if of_pairs else wizard.responses)(rows, document.file, problems))
+    return points
+
+
+def _pairs(rows: Iterable[Any], file: str, problems: Problems) -> Iterator[tuple[Datapoint, str]]:
+    """Yield each pair of premise and hypothesis as a datapoint, without knowledge."""
+    reader = Reader(Role.DATA, file, problems, _PAIRS)
+    for index, row in enumerate(rows):
+        if reader.begins(index, row):
+            label = next((key for key in _ANNOTATIONS if row.get(key) is not None), "")
+            used = {key: it for key, it in row.items() if key == label or key not in _ANNOTATIONS}
+            values = dict(reader.values(_FIELDS, used))
+            point = pair(values[PREMISE], values[HYPOTHESIS], values.get(label))
+            yield replace(point, task=values["task"]), ""
 
 
 def _text(value: Any) -> Read:
@@ -91,17 +99,15 @@ def _p(value: Any) -> Read:
 
 def _label(value: Any) -> Read:
     """Return p by a label in any spelling."""
-    word, known = " ".join(str(value).lower().replace("_", " ").split()), FAITHFUL | UNFAITHFUL
-    expected = f"one of {', '.join(sorted(known))}"
-    return float(word in UNFAITHFUL), () if word in known else (
-        Fault("label-value", expected, value),
-    )
+    word = " ".join(str(value).lower().replace("_", " ").split())
+    faults = () if word in _P_BY_LABEL else (Fault("label-value", _LABELS, value),)
+    return _P_BY_LABEL.get(word), faults
 
 
 #: The keys of annotations; the first one with a value counts.
 _ANNOTATIONS = (P, "p", "label")
 #: The form of pairs, whose ids are not used.
-_PAIRS = Edition("pairs", "Pairs", 0, item=Item(id="none"))
+_PAIRS = Edition("pairs", "Pairs", 0, item=editions.Item(id="none"))
 #: The fields of a pair.
 _FIELDS = Fields(
     (
@@ -111,8 +117,3 @@ _FIELDS = Fields(
         Field("task", lambda it: (TASKS.get(str(it), Task.TS), ()), Task.TS, is_needed=False),
     )
 )
-
-
-def _datapoint(values: dict[str, Any]) -> Datapoint:
-    p = next((values[key] for key in _ANNOTATIONS if values[key] is not None), None)
-    return replace(pair(values[PREMISE], values[HYPOTHESIS], p), task=values["task"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
@@ -57,7 +58,9 @@ def units() -> dict[str, Unit]:
 def names() -> dict[str, list[tuple[str, ...]]]:
     """Return the known names by kind, grouped by what they name."""
     listed: dict[str, list[tuple[str, ...]]] = {}
-    for kind, groups in _listed_names():
+    for line in lines("names"):
+        kind, _, rest = line.partition(":")
+        groups = [[name.strip() for name in group.split("/")] for group in rest.split(";")]
         plain = [tuple(name.removeprefix("the ") for name in group) for group in groups]
         listed.setdefault(kind, []).extend(plain)
     return listed
@@ -78,22 +81,14 @@ def kinds() -> dict[str, str]:
     return {name: kind for kind, groups in names().items() for group in groups for name in group}
 
 
-def same_names(name: str) -> tuple[str, ...]:
-    """Return a known name with its other names; nothing for an unknown one."""
-    groups = names()[kinds()[name]] if name in kinds() else []
-    return next((group for group in groups if name in group), ())
+@functools.cache
+def same_names() -> dict[str, tuple[str, ...]]:
+    """Return each known name with all names of its group."""
+    return {name: group for groups in names().values() for group in groups for name in group}
 
 
 @functools.cache
 def with_article() -> frozenset[str]:
     """Return the listed names that follow "the", without the article."""
-    every = (name for _, groups in _listed_names() for group in groups for name in group)
-    return frozenset(name.removeprefix("the ") for name in every if name.startswith("the "))
-
-
-def _listed_names() -> list[tuple[str, list[list[str]]]]:
-    listed = []
-    for line in lines("names"):
-        kind, _, rest = line.partition(":")
-        listed.append((kind, [[n.strip() for n in g.split("/")] for g in rest.split(";")]))
-    return listed
+    texts = re.findall(r"\bthe ([^/;\n]+)", "\n".join(lines("names")))
+    return frozenset(name.strip() for name in texts)

@@ -153,9 +153,8 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str],
     digests: dict[str, str] = {}
     notes = []
     for spec in group:
-        documents = _documents(spec)
-        latest = _latest(spec, documents)
-        for document in latest:
+        newest, older = _versions(spec)
+        for document in newest:
             data = document.read(Problems())
             if not data:  # the data set's reader says why
                 continue
@@ -166,32 +165,24 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str],
                     "would count twice; remove one of the files"
                 )
             digests[digest] = document.file
-        if len(latest) == len(documents):
-            paths.append(spec.path)
-            continue
-        paths += [document.file for document in latest]
-        older = ", ".join(document.base for document in documents if document not in latest)
-        notes.append(f"{spec.path}: older versions are ignored: {older}")
+        paths += [document.file for document in newest] if older else [spec.path]
+        if older:
+            names = ", ".join(document.base for document in older)
+            notes.append(f"{spec.path}: older versions are ignored: {names}")
     return paths, digests, notes
 
 
-def _documents(spec: Named) -> list[Document]:
-    """Return the files of a data set, which must not be a pipe."""
+def _versions(spec: Named) -> tuple[list[Document], list[Document]]:
+    """Return the latest files of a data set, and older ones, such as val.model-aware.v1.json."""
     if is_pipe(spec.path):
         raise ShroomError(f"{spec.path} is a pipe, but the data are read twice; use a file")
     problems = Problems()
     documents = documents_among_others(spec.path, problems, endings=JSON + CSV)
     if problems.errors:
         raise InvalidInput(problems)
-    return documents
-
-
-def _latest(spec: Named, documents: list[Document]) -> list[Document]:
-    """Return the files without older versions, such as val.model-aware.v1.json."""
-    parsed = [(it, default().parse(it.base)) for it in documents]
-    best = {it.base for it in latest(documents, Problems(), default()).values()}
-    versions = {name.key: name.version for it, name in parsed if name and it.base in best}
-    newest = [it for it, name in parsed if not name or name.version == versions[name.key]]
-    if len(newest) < len(documents) and not Path(spec.path).is_dir():
+    edition = default()
+    best = [edition.parse(it.base) for it in latest(documents, Problems(), edition).values()]
+    older = [it for it in documents if edition.parse(it.base) not in (None, *best)]
+    if older and not Path(spec.path).is_dir():
         raise ShroomError(f"{spec.path} has several versions of one split; choose one of its files")
-    return newest
+    return [it for it in documents if it not in older], older

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,17 +68,14 @@ def contenders(detectors: Detectors) -> list[Contender]:
         if isinstance(detectors, (str, Detector)) or not isinstance(detectors, Iterable):
             detectors = [detectors]
         chosen = [_contender(it) for it in detectors]
-    names = [contender.name for contender in chosen]
-    # The model becomes part of the name if two detectors have the same name.
-    chosen = [
-        replace(contender, name=f"{contender.name}={Path(contender.settings['model']).name}")
-        if names.count(contender.name) > 1 and contender.settings.keys() == {"model"}
-        else contender
-        for contender in chosen
-    ]
-    names = [contender.name for contender in chosen]
-    for name in names:
-        if names.count(name) > 1:
+    counts = Counter(contender.name for contender in chosen)
+    for place, contender in enumerate(chosen):
+        # The model becomes part of the name if two detectors have the same name.
+        if counts[contender.name] > 1 and contender.settings.keys() == {"model"}:
+            model = Path(contender.settings["model"]).name
+            chosen[place] = replace(contender, name=f"{contender.name}={model}")
+    for name, count in Counter(contender.name for contender in chosen).items():
+        if count > 1:
             raise ShroomError(
                 f"two detectors have the name {name}; remove one of them, or give recipe files "
                 "different names"
@@ -93,14 +91,11 @@ def _contender(text: str | Detector | Contender) -> Contender:
         return Contender(text.name, type(text).__name__, text, {"object": uuid4().hex})
     text = REGISTRY.checked_name(text)
     head, equals, model = text.partition("=")
-    if equals and head in REGISTRY and not model:
+    has_model = bool(equals) and head in REGISTRY
+    if has_model and not model:
         raise ShroomError(f"{text} has no model; write {head}=MODEL")
-    if equals and head in REGISTRY:
-        recipe = Recipe(head, head, {"model": model})
-    else:
-        recipe = Recipe.of(text)
-    needs_model = recipe.path is None and recipe.detector in REGISTRY and not equals
-    if needs_model and REGISTRY[recipe.detector].also.startswith("--model"):
+    recipe = Recipe(head, head, {"model": model}) if has_model else Recipe.of(text)
+    if text in REGISTRY and REGISTRY[text].also.startswith("--model"):
         raise ShroomError(
             f"{text} needs a model; write {text}=MODEL (a folder, a file or a name on the hub), or "
             "use a recipe file"

@@ -27,55 +27,49 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class Lead:
-    """The best detector on a data set, the next one, and the paired difference of their AUROC.
+    """The detectors on a data set with their AUROC, the best first, and the first two's difference.
 
-    Detectors that were fitted on items of the data set are not ranked.
+    The difference is paired. Detectors that were fitted on items of the data set are not ranked.
     """
 
     dataset: str
-    best: str = ""
-    auroc: Estimate = _NONE
-    second: str = ""
+    ranked: tuple[tuple[str, Estimate], ...]
+    in_sample: tuple[str, ...]
     difference: Estimate = _NONE
-    in_sample: tuple[str, ...] = ()
 
     def sentence(self, how: Intervals) -> str:
         """Return the answer for the data set, which claims no more than the intervals show."""
-        value, ci, gap = self.auroc.value, self.auroc.ci, self.difference
         named = in_words(self.in_sample)
         seen = f"not ranked because of in-sample scores: {named}" if self.in_sample else ""
-        if value is None:
+        if not self.ranked:
             return f"On {self.dataset}, no AUROC can be compared{f' ({seen})' if seen else ''}."
-        figures = "; ".join(filter(None, (f"AUROC {_shown(self.auroc, how)}", seen)))
-        second = f"{self.second} (difference {_shown(gap, how)})"
-        if ci is None:
-            who = (
-                f"{self.best} is first ({figures})" if self.second else f"{self.best} has {figures}"
-            )
+        (best, auroc), *others = self.ranked
+        figures = "; ".join(filter(None, (f"AUROC {_shown(auroc, how)}", seen)))
+        second = f"{others[0][0]} (difference {_shown(self.difference, how)})" if others else ""
+        if auroc.ci is None:
+            who = f"{best} is first ({figures})" if second else f"{best} has {figures}"
             answer = f"{who}; without an interval, nothing can be concluded"
-        elif ci[0] <= _CHANCE:
-            who = f"{self.best} is first, but" if self.second else f"{self.best} is"
+        elif auroc.ci[0] <= _CHANCE:
+            who = f"{best} is first, but" if second else f"{best} is"
             answer = f"{who} not shown to be better than chance ({figures})"
-        elif not self.second:
-            answer = f"{self.best} is better than chance ({figures})"
-        elif gap.ci is not None and gap.ci[0] > 0:
-            answer = f"{self.best} is best ({figures}), better than {second}"
+        elif not second:
+            answer = f"{best} is better than chance ({figures})"
+        elif self.difference.ci is not None and self.difference.ci[0] > 0:
+            answer = f"{best} is best ({figures}), better than {second}"
         else:
-            answer = f"{self.best} is first ({figures}), but not shown to be better than {second}"
+            answer = f"{best} is first ({figures}), but not shown to be better than {second}"
         return f"On {self.dataset}, {answer}."
 
 
 def lead(dataset: str, entries: Sequence[Entry], settings: Intervals) -> Lead:
-    """Return the best of some detectors on a data set."""
+    """Return the lead of the best of some detectors on a data set."""
     seen = tuple(it.name for it in entries if it.auroc.star)
     fair = [it for it in entries if not it.auroc.star and it.auroc.value is not None]
     fair.sort(key=lambda it: -(it.auroc.value or 0.0))
-    if not fair:
-        return Lead(dataset, in_sample=seen)
-    first, *others = fair
-    if not others:
-        return Lead(dataset, first.name, first.auroc, in_sample=seen)
-    one, other = first.metric, others[0].metric
+    ranked = tuple((it.name, it.auroc) for it in fair)
+    if len(fair) < 2:
+        return Lead(dataset, ranked, seen)
+    one, other = fair[0].metric, fair[1].metric
     difference = replace(
         one,
         # The same weights, so that each resample draws the same units for both.
@@ -83,9 +77,8 @@ def lead(dataset: str, entries: Sequence[Entry], settings: Intervals) -> Lead:
         influence=_influence(one, other),
         bounds=(-1.0, 1.0),
     )
-    values, intervals = estimates([(difference, first.statistics)], settings)
-    gap = Estimate(values[one.name], intervals[one.name])
-    return Lead(dataset, first.name, first.auroc, others[0].name, gap, seen)
+    values, intervals = estimates([(difference, fair[0].statistics)], settings)
+    return Lead(dataset, ranked, seen, Estimate(values[one.name], intervals[one.name]))
 
 
 def _influence(one: Metric, other: Metric) -> Callable[[Array], Floats] | None:

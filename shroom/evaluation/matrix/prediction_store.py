@@ -54,9 +54,8 @@ class Store:
     def p(self, contender: Contender, datapoints: Sequence[Datapoint], run: Run = RUN) -> Cell:
         """Return the p of datapoints: stored ones, otherwise computed by the detector."""
         run = replace(run, precision=run.precision or contender.precision)
-        key = f"{contender.fingerprint[:16]}-{digest_of(datapoints)[:16]}"
-        if run.precision:
-            key = f"{key}-{run.precision}"
+        parts = contender.fingerprint[:16], digest_of(datapoints)[:16], run.precision
+        key = "-".join(filter(None, parts))
         again = not self._fresh or key in self._made
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

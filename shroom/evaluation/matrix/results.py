@@ -121,10 +121,7 @@ class Matrix(Result):
     def tables(self) -> list[Table]:
         """Return the AUROC of all detectors, the scores on each data set, and notes."""
         aurocs: list[Cells] = [
-            (
-                row.detector,
-                *(it.estimates["auroc"]._replace(ci=None) for it in row.cells),
-            )
+            (row.detector, *(it.estimates["auroc"]._replace(ci=None) for it in row.cells))
             for row in self.rows
         ]
         names = ("", *(subject.name for subject in self.subjects))
@@ -154,18 +151,12 @@ class Matrix(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each detector and for the floor of each data set."""
-        rows = [
-            (row.detector, subject, cell)
-            for row in self.rows
-            for subject, cell in zip(self.subjects, row.cells)
-        ]
-        rows += [
-            (FLOOR, it, Scores(it.name, 0, score_cells(floor(it), {}), None))
-            for it in self.subjects
-        ]
+        floors = [Scores(it.name, 0, score_cells(floor(it), {}), None) for it in self.subjects]
+        rows = [*((row.detector, row.cells) for row in self.rows), (FLOOR, floors)]
         return [
             {"detector": detector, "dataset": subject.name, "n": subject.n, **cell.record()}
-            for detector, subject, cell in rows
+            for detector, cells in rows
+            for subject, cell in zip(self.subjects, cells)
         ]
 
     @property
@@ -189,7 +180,7 @@ class Matrix(Result):
         yield WHY_UNDEFINED
         yield f"{FLOOR}: a system that always predicts the more frequent label"
         how = self.intervals
-        if how.resamples and any(lead.second for lead in self.leads):
+        if how.resamples and any(len(lead.ranked) > 1 for lead in self.leads):
             yield (
                 "AUROC differences: both AUROCs are computed on the same resamples; the "
                 "intervals are not corrected for the number of detectors and data sets"
