@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
+from shroom.core.problems import InvalidInput, Problems, ShroomError, printable
 from shroom.metrics.agreement import MISSING, padded
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.data_set_forms import read_own
@@ -24,7 +24,6 @@ from shroom.scoring.kinds.binary import BINARY
 from shroom.scoring.kinds.binary import read_votes as read_votes_of
 from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role, Rows
-
 
 #: The votes, whose mistakes only matter here.
 _VOTES = Fields((Field("labels", read_votes_of, (), is_needed=False),))
