@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shroom.metrics.agreement import bootstrap_votes
-from shroom.metrics.intervals import FEWEST, Intervals, interval
+from shroom.metrics.intervals import Intervals, interval
 from shroom.scoring.tables import Estimate
 
 if TYPE_CHECKING:
@@ -25,16 +25,11 @@ def estimated(
     figures: Mapping[str, Metric], votes: Votes, intervals: Intervals
 ) -> dict[str, Estimate]:
     """Return figures of votes with intervals; items are resampled, not votes."""
-    settings, count = replace(intervals, method="percentile"), resamples(votes, intervals)
-    drawn = bootstrap_votes(figures, votes, count, intervals.seed)
+    settings = replace(intervals, method="percentile")
+    drawn = bootstrap_votes(figures, votes, intervals.resamples, intervals.seed)
     estimates = {}
     for name, figure in figures.items():
         value = figure(votes)
-        ci = interval(figure, votes, value, drawn[name], settings) if count else None
+        ci = interval(figure, votes, value, drawn[name], settings) if intervals.resamples else None
         estimates[name] = Estimate(value, ci)
     return estimates
-
-
-def resamples(votes: Votes, intervals: Intervals) -> int:
-    """Return the number of resamples of the items."""
-    return intervals.resamples if len(votes) >= FEWEST else 0
