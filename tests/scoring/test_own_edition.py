@@ -431,37 +431,6 @@ def test_no_other_module_names_a_file_a_track_a_task_or_a_count_of_2024():
     assert naming == []
 
 
-PHASE = '[[phases]]\nname = "A"\n'
-#: Mistakes in an edition with the splits val and test, and all that is reported about them.
-TYPOS = [
-    (
-        f'titel = "Y"\n[item]\nid = "strin"\n{PHASE}split = "dev"\nper_dya = 2\n',
-        [
-            "titel: unknown key",
-            "item.id: expected one of",
-            "phases[0].per_dya: unknown key",
-            "phases[0].split: expected a split with submitted = true (val, test), got 'dev'",
-        ],
-    ),
-    (  # a misspelled key is read as the key that is probably meant
-        f'[annotation]\nknid = "spans"\n[[split]]\nname = "dev"\n{PHASE}spilt = "dev"\n',
-        ["annotation.knid: unknown key", "split: unknown key", "phases[0].spilt: unknown key"],
-    ),
-    (
-        f'metrics = ["acc"]\n{PHASE}split = "dev"\ntotal = "x"\n',
-        ["phases[0].total: expected a whole number", "correct these mistakes, then"],
-    ),
-]
-
-
-@pytest.mark.parametrize(("more", "expected"), TYPOS)
-def test_a_check_reports_contradictions_beside_typos(tmp_path, shroom, more, expected):
-    code, _, err = shroom("edition", "check", written(tmp_path, more))
-    lines = [line.removeprefix(f"{tmp_path / 'edition.toml'}: ") for line in err.splitlines()]
-    assert (code, len(lines)) == (1, len(expected)), err
-    assert all(line.startswith(start) for line, start in zip(lines, expected)), err
-
-
 LATER = '[[phases]]\nname = "Later"\nsplit = "test"\n'
 
 
