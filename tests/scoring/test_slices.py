@@ -20,10 +20,8 @@ P = "p(Hallucination)"
 NO_CI = Intervals(0)
 
 
-@pytest.mark.parametrize("path", ["fast", "slow"])
-def test_slices_are_scores_of_the_items_with_a_value(tmp_path, monkeypatch, path):
-    if path == "slow":
-        monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
+@pytest.mark.usefixtures("both_readers")
+def test_slices_are_scores_of_the_items_with_a_value(tmp_path):
     told, truth = predictions(40, first_id=100), gold(40, first_id=100)
     for i, row in enumerate(truth):
         row.update(lang="ru" if i % 3 else "", layer=i % 4, long=i % 2 == 0, score=0.5)
