@@ -19,8 +19,7 @@ from shroom.scoring.result import Plain, Result
 from shroom.scoring.rows import Group
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.tables import Estimate, Row, Table
-from shroom.scoring.vote_estimates import estimated
-from shroom.scoring.votes import Voted, read_votes
+from shroom.scoring.votes import Voted, estimated, read_votes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
