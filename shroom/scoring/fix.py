@@ -24,10 +24,11 @@ from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import well_named
-from shroom.scoring.file_names import without_slips
+from shroom.scoring.file_names import Name, without_slips
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
+from shroom.scoring.item_values import id_in
 from shroom.scoring.rows import P
 from shroom.scoring.verdict import Checked
 
@@ -176,7 +177,7 @@ def _renamed(
         for document in all_documents
     ]
     meant = [
-        name if name or (serves and not it.member) else edition.meant(it.base)
+        name if name or (serves and not it.member) else _name_meant(it, candidates, edition)
         for it, name in zip(all_documents, as_they_are)
     ]
     counts = Counter(None if name is None else name.base for name in meant)
@@ -189,6 +190,24 @@ def _renamed(
         base = PurePosixPath(name.base).stem + document.ending
         renamed.append(replace(document, base=base))
     return renamed
+
+
+def _name_meant(document: Document, candidates: list[Document], edition: Edition) -> Name | None:
+    """Return the unambiguous split and track of a file, by its name or its ids."""
+    name = edition.meant(document.base)
+    ids = None if name is not None else _ids(document, edition)
+    if not ids:
+        return name
+    fitting = [edition.parse(it.base) for it in candidates if _ids(it, edition) == ids]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _ids(document: Document, edition: Edition) -> set[Any] | None:
+    """Return the ids of a file's items; ``None`` if an item has none."""
+    item = edition.item
+    rows = fix_items(document.items(Problems(), item) or [], document.file, Log(0), edition)
+    ids = {id_in(row.get(item.id_key), item.id) if isinstance(row, dict) else None for row in rows}
+    return None if None in ids else ids
 
 
 def _reorder(
