@@ -92,6 +92,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left_out]
 
 
+@pytest.fixture(params=["quick", "slow"])
+def both_readers(request, monkeypatch):
+    """Read rows as columns, and row by row as the scoring program does."""
+    if request.param == "slow":
+        monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
+
+
 @pytest.fixture
 def shroom(capfd):
     """Run a command line in process; return the exit code, stdout and stderr."""

@@ -43,7 +43,6 @@ from shroom.scoring.platforms import (
     missing_tracks,
     platform_scores,
     score_without_labels,
-    scores_txt,
     without_gold,
     without_labels,
     without_options,
@@ -93,7 +92,7 @@ def run(
     result = None
     try:
         result = scored(submission, gold, splits)
-        text, values = scores_txt(result), platform_scores(result)
+        values = platform_scores(result)
     except InvalidInput as error:
         problems = without_gold(error.problems, gold)
         return refuse(without_labels(problems, unlabelled(submission)) if blind else problems, page)
@@ -110,7 +109,7 @@ def run(
         # scores first, and still lists it after a rerun.
         write_atomically(folder / "hidden_scores.json", json.dumps(values) + "\n")
         values = worst_scores(result.edition)
-        text = as_yaml(values)
+    text = as_yaml(values)
     print(text if not blind else ACCEPTED, end="", flush=True)
     if page:
         write_atomically(page, accepted_page(result) if blind else scores_page(result))

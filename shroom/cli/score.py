@@ -108,7 +108,7 @@ def command(
         result,
         [checked.problems, notes],
         alike=[f"shroom: {sentence}" for sentence in result.unsliced],
-        forms={"codalab": platforms.scores_txt},
+        forms={"codalab": lambda score: platforms.as_yaml(platforms.platform_scores(score))},
     )
 
 

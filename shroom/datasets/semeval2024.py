@@ -19,7 +19,7 @@ from shroom.scoring.column_checks import check_votes
 from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.results import flat
 from shroom.scoring.rows import P, Rows
-from shroom.scoring.vote_estimates import estimated
+from shroom.scoring.votes import estimated
 
 NAME = "semeval2024"
 _VOTE = {Label.HALLUCINATION: 1, Label.NOT_HALLUCINATION: 0}

@@ -24,8 +24,7 @@ from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.signature import gold_hash
 from shroom.scoring.tables import Estimate, score_cells
 from shroom.scoring.units import share_items
-from shroom.scoring.vote_estimates import estimated
-from shroom.scoring.votes import read_votes
+from shroom.scoring.votes import estimated, read_votes
 
 
 def of_systems(

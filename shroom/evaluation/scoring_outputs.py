@@ -20,8 +20,7 @@ from shroom.evaluation.submissions import Invalid
 from shroom.metrics.base import Metric
 from shroom.scoring.editions.competition import Column
 from shroom.scoring.editions.edition import MEAN, Edition
-from shroom.scoring.file_choice import latest
-from shroom.scoring.gold_by_id import name_by_rows
+from shroom.scoring.file_choice import latest, name_by_rows
 from shroom.scoring.input_files import JSON, TABLES, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.platforms import worst_scores

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from shroom.metrics.agreement import AGREEMENT, MISSING
-from shroom.metrics.bootstrap import bootstrap
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
-from shroom.metrics.intervals import Intervals, interval
+from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.display.text import confidence, doubts, figure, how_made, in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
@@ -20,8 +19,7 @@ from shroom.scoring.result import Plain, Result
 from shroom.scoring.rows import Group
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.tables import Estimate, Row, Table
-from shroom.scoring.vote_estimates import estimated, resamples
-from shroom.scoring.votes import Voted, read_votes
+from shroom.scoring.votes import Voted, estimated, read_votes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -273,13 +271,10 @@ def _of_file(file: Voted, intervals: Intervals, edition: Edition) -> GoldAgreeme
 def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figures:
     votes, label, p = file.votes[rows], file.gold.label[rows], file.gold.p[rows]
     found = estimated(_FIGURES, votes, intervals)
-    of_label = np.column_stack((levels(label), levels(p)))
-    value, ci = RHO(of_label), None
-    if count := resamples(votes, intervals):
-        # The same seed and number of items give the same draws.
-        drawn = bootstrap(RHO, of_label, count, intervals.seed)
-        ci = interval(RHO, of_label, value, drawn, intervals)
-    found["binary_p_ceiling"] = Estimate(value, ci)
+    # The same seed and number of items give the same draws.
+    of_label = replace(RHO, influence=None), np.column_stack((levels(label), levels(p)))
+    scores, ends = estimates([of_label], intervals)
+    found["binary_p_ceiling"] = Estimate(scores["rho"], ends["rho"])
     reasons = _reasons(votes)
     return Figures(
         n=len(rows),

@@ -16,9 +16,14 @@ from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
-from shroom.scoring.file_choice import gold_named, well_named
+from shroom.scoring.file_choice import (
+    by_gold,
+    check_golds_differ,
+    gold_named,
+    name_by_rows,
+    well_named,
+)
 from shroom.scoring.file_names import Name
-from shroom.scoring.gold_by_id import check_golds_differ, name_by_rows, parts
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
@@ -193,7 +198,7 @@ class _Golds(NamedTuple):
         is_certain = name is not None or (self.is_single and self.alone)
         if not is_certain and self.edition.item.id == "string":
             tables = [read_rows(it, self.role, Problems(), self.edition) for it in self.documents]
-            found, is_known = parts(predictions, tables)
+            found, is_known = by_gold(predictions, tables)
             if found:
                 files = ", ".join(table.file for place in found if (table := tables[place]))
                 problems.extend([unknown_ids(predictions, is_known, files)])

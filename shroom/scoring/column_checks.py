@@ -35,18 +35,18 @@ _EXPECTED = {
 def check_columns(table: Rows) -> Found:
     """Yield problems of whole columns of predictions."""
     p, label = table.p, table.label
-    has_label = _has_label(table)
+    has_label = (label >= 0) & ~np.isnan(p)
 
     def contradiction(row: int) -> Problem:
         expected = f'p {">=" if label[row] else "<="} 0.5 for "{_word(table, row)}"'
         return table.problem("label-p", expected, repr(float(p[row])), row, P)
 
     yield EachRow(np.flatnonzero(has_label & _clash(label, p)), contradiction)
-    if table.n < 2:
+    if table.n < 2 or not has_label.all():
         return
-    if np.all(has_label) and np.all(label == label[0]):
+    if np.all(label == label[0]):
         yield table.problem("label-constant", "both labels", f'"{_word(table, 0)}" in every item')
-    if np.all(has_label) and np.all(p == p[0]):
+    if np.all(p == p[0]):
         found = f"{float(p[0])!r} in every item"
         yield table.problem("p-constant", "different values", found, key=P)
 
@@ -54,10 +54,6 @@ def check_columns(table: Rows) -> Found:
 def _word(table: Rows, row: int) -> str:
     words = table.labels or tuple(label.value for label in Label)
     return words[1 - int(table.label[row])]
-
-
-def _has_label(table: Rows) -> NDArray[np.bool_]:
-    return (table.label >= 0) & ~np.isnan(table.p)
 
 
 def _clash(label: Array, p: Array) -> NDArray[np.bool_]:

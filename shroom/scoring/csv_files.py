@@ -14,7 +14,7 @@ from shroom.core.json_reading import BROKEN, Reading, value_in
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, show
 from shroom.scoring.column_names import NO_KEYS
-from shroom.scoring.rows import KEYS, P, key_meant
+from shroom.scoring.rows import KEYS, P, key_meant, renames
 
 if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Item
@@ -197,16 +197,17 @@ class _Reader(Reading):
             found = f"{show(header)} (the names in the header are used instead)"
             self.problems.add("column-name", self.file, expected, found)
         named_keys = {key for name, key in named.items() if name in header}
-        meant = [key_meant(name, self.own) for name in header]
+        new = renames(header, self.own)
 
-        def key_of(name: str, key: str | None) -> str | None:
+        def key_of(name: str) -> str | None:
+            key = new.get(name, name)
             if name in named or name in self.own:
                 return named.get(name, name)
             if key in named_keys:
                 return None if name == key else name
-            return key if key and (name == key or meant.count(key) == 1) else name
+            return key
 
-        keys = list(map(key_of, header, meant))
+        keys = list(map(key_of, header))
         known = {*KEYS, *self.own}
         if known.isdisjoint(keys):
             expected = f'a header with "label" and "{P}"'

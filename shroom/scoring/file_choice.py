@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from shroom.core.problems import Problems, show
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.problems import Problem, Problems, show
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name, without_slips
 from shroom.scoring.input_files import Document
-from shroom.scoring.rows import Role
+from shroom.scoring.rows import Role, Rows
+
+if TYPE_CHECKING:
+    from shroom.scoring.align import Pair
 
 
 def well_named(
@@ -95,3 +104,52 @@ def gold_named(
     parsed = ((gold, edition.parse(gold.base, role)) for gold in golds)
     fitting = [gold for gold, own in parsed if own and own.key == name.key]
     return latest(fitting, problems, edition, role).get(name.key)
+
+
+def by_gold(
+    predictions: Rows, golds: Sequence[Rows | None]
+) -> tuple[dict[int, Rows], NDArray[np.bool_]]:
+    """Return the predictions for each gold by its index, and which rows have ids of any gold."""
+    owner: dict[str, int] = {}
+    for place, gold in enumerate(golds):
+        for row_id in set(_names(gold)):
+            if owner.setdefault(row_id, place) != place:
+                return {}, np.zeros(0, bool)
+    of_row = np.array([owner.get(row_id, -1) for row_id in _names(predictions)], np.intp)
+    there = sorted(set(of_row.tolist()) - {-1})
+    found = {place: predictions.part(np.flatnonzero(of_row == place)) for place in there}
+    return found, of_row >= 0
+
+
+def _name_by_ids(table: Rows, edition: Edition) -> Name | None:
+    """Return split and track from the ids of rows, such as ``val-en-3``."""
+    names = {edition.meant(row_id) for row_id in _names(table)[:: max(1, table.n - 1)]}
+    return names.pop() if len(names) == 1 else None
+
+
+def check_golds_differ(tracks: Iterable[Pair]) -> Iterator[Problem]:
+    """Yield the problem of two prediction files whose ids belong to the same gold."""
+    first: dict[str, str] = {}
+    for track in tracks:
+        if track.gold is None:
+            continue
+        predictions = track.predictions
+        other = first.setdefault(track.gold.file, predictions.file)
+        if other != predictions.file:
+            expected = f"only one file for {track.gold.file}"
+            yield predictions.problem("file-twice", expected, f"this file and {other}")
+
+
+def _names(table: Rows | None) -> list[str]:
+    """Return the ids of a table if they are strings."""
+    if table is None or table.ids is None or table.ids.dtype.kind != "U":
+        return []
+    names: list[str] = table.ids.tolist()
+    return names
+
+
+def name_by_rows(table: Rows, edition: Edition) -> Name:
+    """Return split and track of a file by its rows."""
+    group = table.groups.get("model")
+    by_key = edition.track_of({"model": bool(group and all(group.words))})
+    return _name_by_ids(table, edition) or edition.name_of("", by_key)

@@ -144,7 +144,7 @@ class FileNames:
             "gold": [own.gold or usual],
             "data": [own.data] if own.data else [usual, *filter(None, [own.gold])],
         }
-        for names in files.values():  # see track_column: then each track has a file of this name
+        for names in files.values():  # see input_files: then each track has a file of this name
             if any(map(self._lacks_track, names)):
                 names.insert(0, usual)
         files[None] = list(dict.fromkeys(name for names in files.values() for name in names))

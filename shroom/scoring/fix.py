@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -33,8 +32,6 @@ from shroom.scoring.item_values import id_in
 from shroom.scoring.rows import P
 from shroom.scoring.verdict import Checked
 
-#: The maximum number of items of one file, which are all in memory.
-MAX_ITEMS = 1_500_000
 #: The codes of problems that can sometimes be fixed.
 FIXABLE = {
     *("file-name", "encoding", "not-a-list", "item-object", "column-name", "value-finite"),
@@ -147,18 +144,13 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
     items: list[Any] = []
     if content is not None:
         with suppress(Stopped):  # the reason is among the problems
-            items += islice(
-                document.iter_items(content, document_problems, edition.item), MAX_ITEMS + 1
-            )
+            items += document.iter_items(content, document_problems, edition.item)
         if document_problems.codes == {"not-a-list"}:
             rows = frame_json.rows_of(content.decode("utf-8-sig"), edition.item.id_key)
             if rows is not None:
                 text = f"read {counted(len(rows), 'row')} of {frame_json.FRAME}"
                 log.add("not-a-list", document.file, text)
                 items, document_problems = list(document.names.renamed(rows)), Problems()
-    if len(items) > MAX_ITEMS:
-        problems.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
-        return None
     if document_problems.errors:
         return None
     for problem in document_problems:

@@ -98,7 +98,7 @@ def _counts(record: Document, problems: Problems, edition: Edition) -> dict[tupl
     try:
         values = {} if data is None else json.loads(data)
     except (ValueError, RecursionError) as error:
-        problems.add("run-record", place, "the record of a run", f"not JSON: {error}")
+        problems.add("run-record", place, "the record of a run", f"invalid JSON: {error}")
         return {}
     counts = values.get(KEY, {}) if isinstance(values, dict) else {}
     if not isinstance(counts, dict) or any(type(n) is not int or n < 0 for n in counts.values()):

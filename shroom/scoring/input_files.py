@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import re
 import stat
@@ -18,7 +19,7 @@ from shroom.core.archives import Selection
 from shroom.core.file_formats import format_of
 from shroom.core.json_reading import BROKEN, MAX_ITEM, value_in
 from shroom.core.paths import Source
-from shroom.core.problems import Problems, Stopped
+from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring import csv_files
 from shroom.scoring.column_names import NO_KEYS, NO_NAMES, Names
 from shroom.scoring.editions.edition import Edition, Item
@@ -26,7 +27,6 @@ from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import without_slips
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.rows import P, Role
-from shroom.scoring.track_column import by_track
 
 #: The number of first bytes of a table that contain the header.
 HEAD = 1 << 16
@@ -224,4 +224,38 @@ def documents_among_others(
         listed[index] = document if base in bases else replace(document, base=base)
     if edition is None:
         return listed
-    return [part for document in listed for part in by_track(document, edition, problems)]
+    return [part for document in listed for part in _by_track(document, edition, problems)]
+
+
+def _by_track(document: Document, edition: Edition, problems: Problems) -> Iterator[Document]:
+    """Yield a file for each track in the rows; the file itself if its name has a track."""
+    parsed = (edition.parse_all_tracks(document.base, role) for role in (Role.GOLD, Role.DATA))
+    name = next(filter(None, parsed), None)
+    items = None if name is None else document.items(Problems(), edition.item)
+    if name is None or items is None or BROKEN in items:  # which is reported when it is read
+        yield document
+        return
+    key = edition.item.keys.get("lang", "lang")
+    spelled = {track.lower(): track for track in edition.track_names}
+    rows: dict[str, list[Any]] = {track: [] for track in edition.track_names}
+    expected = f"one of {', '.join(rows)}"
+    if not any(isinstance(item, dict) and key in item for item in items):
+        problems.add("key-missing", document.file, expected, "no item with this key", key=key)
+        return
+    for index, item in enumerate(items):
+        value = item.get(key) if isinstance(item, dict) else None
+        track = spelled.get(str(value).lower())
+        if track is not None:
+            rows[track].append(item)
+        else:
+            problems.add("row-track", document.file, expected, show(value), index=index, key=key)
+    for track, own in rows.items():
+        if own:
+            base = Path(edition.name_of(name.split, track).base).stem
+            version = f".v{name.version}" if name.version > 1 else ""
+            yield replace(
+                document,
+                file=f"{document.file} ({track})",
+                base=f"{base}{version}.jsonl",
+                content="".join(json.dumps(row) + "\n" for row in own).encode(),
+            )

@@ -124,11 +124,6 @@ def _without_values(problem: Problem, gold: Path) -> Problem:
     return replace(problem, expected="valid gold", found=description, id=None, key=None)
 
 
-def scores_txt(score: Score) -> str:
-    """Return the lines ``key: value`` for the columns of the edition, valid as YAML."""
-    return as_yaml(platform_scores(score))
-
-
 def platform_scores(score: Score) -> dict[str, float]:
     """Return the scores for the platforms: a finite number for the key of every column."""
     # Codabench ranks a submission without a number first, so undefined scores become the worst.
@@ -164,7 +159,7 @@ def _worst(edition: Edition) -> Iterator[tuple[Column, float]]:
 
 
 def as_yaml(scores: Mapping[str, float]) -> str:
-    """Return the scores of columns as ``key: value`` lines."""
+    """Return the scores of columns as ``key: value`` lines, which are valid YAML."""
     lines = []
     for key, value in scores.items():
         digits = repr(value)  # YAML takes a power of ten only after a decimal point

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from shroom.core.problems import Problems, printable
 from shroom.metrics.cluster_bootstrap import places
+from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document
 from shroom.scoring.rows import Role, Rows
 from shroom.scoring.slices import NONE, add_groups
@@ -51,16 +52,12 @@ def add_keys(
         others = [
             Document(str(it), it.name, it, names=document.names) for it in paths if it.is_file()
         ]
-    for other in others:
-        parsed = edition.parse(other.base, Role.DATA)
-        rows = None
-        if parsed and parsed.key == name.key:
-            rows = other.items(Problems(), edition.item)
-        if rows is not None:
-            by_id = {row.get(edition.item.id_key): row for row in rows if isinstance(row, dict)}
-            keys = gold.keys
-            add_groups(gold, [by_id.get(it) for it in gold.ids.tolist()], (key,))
-            gold.keys = keys  # messages only list keys of the gold itself
+    data = latest(list(others), Problems(), edition, Role.DATA).get(name.key)
+    rows = None if data is None else data.items(Problems(), edition.item)
+    by_id = {row.get(edition.item.id_key): row for row in rows or () if isinstance(row, dict)}
+    keys = gold.keys
+    add_groups(gold, [by_id.get(it) for it in gold.ids.tolist()], (key,))
+    gold.keys = keys  # messages only list keys of the gold itself
 
 
 def with_unit(intervals: Intervals, golds: Iterable[Rows], edition: Edition) -> Intervals:

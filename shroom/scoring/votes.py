@@ -1,27 +1,35 @@
-"""The annotators' votes in gold files, as arrays, with the rows."""
+"""The annotators' votes in gold files as arrays, with the rows, and figures of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
-from shroom.metrics.agreement import MISSING, padded
+from shroom.core.problems import InvalidInput, Problems, ShroomError, printable
+from shroom.metrics.agreement import MISSING, bootstrap_votes, padded
+from shroom.metrics.base import Metric
+from shroom.metrics.intervals import Intervals, interval
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Annotation, Edition
 from shroom.scoring.editions.files import resolve
-from shroom.scoring.file_choice import latest
+from shroom.scoring.file_choice import latest, name_by_rows
 from shroom.scoring.file_names import Name
-from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
+from shroom.scoring.kinds.base import Field, Fields
+from shroom.scoring.kinds.binary import BINARY
 from shroom.scoring.kinds.binary import read_votes as read_votes_of
-from shroom.scoring.row_reader import read_each
+from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role, Rows
+from shroom.scoring.tables import Estimate
+
+#: The votes, whose mistakes only matter here.
+_VOTES = Fields((Field("labels", read_votes_of, (), is_needed=False),))
 
 
 @dataclass(eq=False)
@@ -82,22 +90,31 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
     items = None if own is None else document.items(problems, edition.item)
     if items is None:
         return None
-    rows = [*edition.with_own_keys(items)]
-    read = [read_votes_of(row.get("labels") if isinstance(row, dict) else None) for row in rows]
-    key = edition.item.key("labels")
-    for index, (_, faults) in enumerate(read):
-        for code, expected, value, *_ in faults:
-            found = show(items[index].get(key, value))
-            problems.add(code, document.file, expected, found, index=index, key=key)
-    votes = padded([own for own, _ in read])
-    if not (votes != MISSING).any():
-        return None
     if edition.annotation.kind != "binary":
         edition = replace(edition, annotation=Annotation())
-    gold = read_each(items, Role.GOLD, document.file, problems, edition)
+    reader = Reader(Role.GOLD, document.file, problems, edition)
+    reader.fields = [*BINARY.fields(edition, Role.PREDICTIONS), _VOTES]
+    gold = reader.read(items)
+    votes = padded(reader.columns["labels"])
+    if not (votes != MISSING).any():
+        return None
     problems.extend(check_doubled(gold))
     if not gold.labelled and not problems.errors:
         expected = f'"label" and "{P}"'
         problems.add("gold-unlabelled", document.file, expected, "rows without labels")
     name = edition.guess(document.base) or name_by_rows(gold, edition)
     return Voted(document.base, name, gold, votes)
+
+
+def estimated(
+    figures: Mapping[str, Metric], votes: NDArray[np.int8], intervals: Intervals
+) -> dict[str, Estimate]:
+    """Return figures of votes with intervals; items are resampled, not votes."""
+    settings = replace(intervals, method="percentile")
+    drawn = bootstrap_votes(figures, votes, intervals.resamples, intervals.seed)
+    estimates = {}
+    for name, figure in figures.items():
+        value = figure(votes)
+        ci = interval(figure, votes, value, drawn[name], settings) if intervals.resamples else None
+        estimates[name] = Estimate(value, ci)
+    return estimates

@@ -15,8 +15,6 @@ from shroom.scoring.check import check
 from shroom.scoring.scores import score
 
 PATHS = ["p.json", "val.model-aware.json", "test.model-agnostic.json"]
-#: Both readers of rows: the quick one, and the one that explains.
-both_readers = pytest.mark.parametrize("quick", [True, False])
 
 
 def codes(submission, *args, **more):
@@ -25,10 +23,6 @@ def codes(submission, *args, **more):
 
 def without(rows, *keys):
     return [{key: value for key, value in row.items() if key not in keys} for row in rows]
-
-
-def read_slowly(monkeypatch):
-    monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
 
 
 @settings(max_examples=40)
@@ -189,10 +183,8 @@ def test_a_direction_does_not_depend_on_the_scale_of_p(scale):
     assert codes(rows, truth) == set()
 
 
-@both_readers
-def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(monkeypatch, quick):
-    if not quick:
-        read_slowly(monkeypatch)
+@pytest.mark.usefixtures("both_readers")
+def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids():
     truth, rows = gold(12), predictions(12, first_id=1)
     assert codes(rows, truth) == set()
     rows[2], rows[9] = rows[9], rows[2]
@@ -223,11 +215,9 @@ def test_the_texts_of_another_row_are_an_error_and_unknown_ones_are_not(keys, n)
     assert told.found == "unknown texts in 1 item; this is the first"
 
 
-@both_readers
+@pytest.mark.usefixtures("both_readers")
 @pytest.mark.parametrize("turned", [0, 15, 16, 30])
-def test_gold_whose_labels_contradict_its_own_p(monkeypatch, quick, turned):
-    if not quick:
-        read_slowly(monkeypatch)
+def test_gold_whose_labels_contradict_its_own_p(turned):
     truth = gold(30)
     for row in truth[:turned]:
         flip = row["label"] == "Hallucination"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-import runpy
 from pathlib import Path
 from typing import NamedTuple
 
@@ -113,11 +112,6 @@ def test_the_table_is_complete():
         assert all(len(content) < 5000 for content in files_of(case.source).values()), case.path
         assert case.valid == all(CODES[code].severity == WARNING for code in case.codes), case.path
         assert case.fix != "no" or not case.valid, case.path
-
-
-def test_made_files_are_what_the_script_makes():
-    made = runpy.run_path(str(FORMATS / "make.py"))["made"]()
-    assert {path: (FORMATS / path).read_bytes() for path in made} == made
 
 
 # Each file

@@ -31,10 +31,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("fast", [True, False])
-def test_both_readers_find_the_same_and_the_scoring_program_nothing(folder, monkeypatch, fast):
-    if not fast:
-        monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
+@pytest.mark.usefixtures("both_readers")
+def test_both_readers_find_the_same_and_the_scoring_program_nothing(folder):
     problems = check(folder / "mine", folder / "gold").problems
     assert {each.code: (each.index, each.found) for each in problems if each.code in LINES} == {
         "label-votes": (5, "another value in 1 item; this is the first"),

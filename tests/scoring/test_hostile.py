@@ -10,7 +10,7 @@ import zipfile
 from types import SimpleNamespace
 
 import pytest
-from conftest import predictions, write_json
+from conftest import predictions
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -19,7 +19,6 @@ from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring import quick_reader, row_reader
 from shroom.scoring.check import check
 from shroom.scoring.editions.files import default
-from shroom.scoring.fix import fix_submission
 from shroom.scoring.input_files import Document
 from shroom.scoring.rows import P, Role
 
@@ -49,19 +48,10 @@ def test_a_file_is_not_read_further_after_too_many_errors(monkeypatch):
             yield {}
 
     with pytest.raises(Stopped):
-        row_reader.read_each(items(), Role.PREDICTIONS, "f.json", problems, default())
+        row_reader.Reader(Role.PREDICTIONS, "f.json", problems, default()).read(items())
     assert len(read) == 25
     assert problems.count("key-missing") == 50
     assert "fewer than 50 errors in a file" in str([*problems][-1])
-
-
-def test_no_more_items_are_fixed_than_memory_has_room_for(tmp_path, monkeypatch):
-    path = write_json(tmp_path / "p.json", predictions(12))
-    monkeypatch.setattr("shroom.scoring.fix.MAX_ITEMS", 11)
-    result = fix_submission(path)
-    assert (result.files, result.checked.problems.codes) == ({}, {"too-large"})
-    monkeypatch.setattr("shroom.scoring.fix.MAX_ITEMS", 12)
-    assert fix_submission(path).checked.ok
 
 
 @pytest.mark.parametrize("lines", [False, True])

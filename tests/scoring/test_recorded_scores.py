@@ -50,12 +50,6 @@ def written(command, submission, output):
     return {line.replace(": ", ":") for line in output.read_text().splitlines()}
 
 
-@pytest.mark.parametrize("row", recorded(), ids=lambda row: row["file"])
-def test_every_recorded_score_in_every_digit(row, in_json):
-    (result,) = in_json("score", SUBMISSIONS / row["file"], GOLD)["results"]
-    assert [repr(result[key]) for _, key in KEYS] == [row["accuracy"], row["rho"]]
-
-
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_way_to_score_writes_the_recorded_lines(system, shroom, tmp_path, program):
     rows = [row for row in recorded() if row["file"].startswith(f"{system}/")]

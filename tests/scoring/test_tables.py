@@ -110,7 +110,7 @@ def test_a_result_has_every_form():
     assert found.render("text") == text(found.tables())
     assert found.render("json") == '{"n": 2}\n'
     first, *_, last = found.records()
-    assert first["rho"], first["rho_low"] == (0.75, 0.5)
+    assert (first["rho"], first["rho_low"]) == (0.75, 0.5)
     assert last["rho_note"] == "too few"
     frame = found.to_frame()
     assert frame["rho"].tolist()[::2] == [0.75, 0.5]

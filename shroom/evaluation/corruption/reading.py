@@ -17,8 +17,8 @@ from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.editions import edition as editions
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import CSV, Document
-from shroom.scoring.item_values import p_in, problem_of_p
 from shroom.scoring.kinds.base import Fault, Field, Fields, Read
+from shroom.scoring.kinds.binary import read_p
 from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role
 
@@ -92,11 +92,6 @@ def _text(value: Any) -> Read:
     return str(value), () if isinstance(value, str) else (Fault("text-string", "a text", value),)
 
 
-def _p(value: Any) -> Read:
-    problem = problem_of_p(value)
-    return p_in(value), (Fault(*problem, value),) if problem else ()
-
-
 def _label(value: Any) -> Read:
     """Return p by a label in any spelling."""
     word = " ".join(str(value).lower().replace("_", " ").split())
@@ -112,7 +107,7 @@ _PAIRS = Edition("pairs", "Pairs", 0, item=editions.Item(id="none"))
 _FIELDS = Fields(
     (
         *(Field(key, _text, "") for key in (PREMISE, HYPOTHESIS)),
-        *(Field(key, _p, is_needed=False) for key in (P, "p")),
+        *(Field(key, read_p, is_needed=False) for key in (P, "p")),
         Field("label", _label, is_needed=False),
         Field("task", lambda it: (TASKS.get(str(it), Task.TS), ()), Task.TS, is_needed=False),
     )

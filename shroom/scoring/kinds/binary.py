@@ -58,7 +58,8 @@ def _label(expected: str, value: Any) -> Read:
     return LABELS.get(meant, -1), (Fault("label-value", expected, value),)
 
 
-def _p(value: Any) -> Read:
+def read_p(value: Any) -> Read:
+    """Return p, ``nan`` if it is not a number in [0, 1]."""
     if type(value) is float and 0 <= value <= 1:
         return value, ()
     p, problem = p_in(value), problem_of_p(value)
@@ -67,7 +68,7 @@ def _p(value: Any) -> Read:
 
 def _fields(edition: Edition, role: Role) -> list[Fields]:
     expected = " or ".join(f'"{word}"' for word in edition.own_labels or LABELS)
-    answer = Field("label", partial(_label, expected), -1), Field(P, _p, math.nan)
+    answer = Field("label", partial(_label, expected), -1), Field(P, read_p, math.nan)
     votes = Field("labels", _valid_votes, (), is_needed=False)
     return [Fields(answer), *([Fields((votes,))] if role is Role.GOLD else [])]
 
