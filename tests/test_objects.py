@@ -121,7 +121,7 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.ensemble("a.json"), "expected a list or a dict of submissions, got one"),
         (lambda: kit.leaderboard({}, ROWS), "there is no submission to rank"),
         (lambda: kit.ensemble([]), "expected at least one submission"),
-        (lambda: kit.ensemble([ROWS], method="logistic"), "needs train and train_gold"),
+        (lambda: kit.ensemble([ROWS], method="logistic"), "needs --train and --train-gold"),
         (lambda: kit.calibrate(ROWS, ROWS, method="plat"), "no method 'plat'"),
         (lambda: kit.calibrate(ROWS, ROWS, folds=1), "folds: expected at least 2 folds, got 1"),
         (lambda: kit.evaluate("lexical", []), "nothing to evaluate; choose"),

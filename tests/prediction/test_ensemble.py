@@ -297,8 +297,8 @@ LOGISTIC = IN_SAMPLE.replace("train-a train-b", TWO, 1)
 NAME = "test.model-aware.json"
 ONE_TRACK = LOGISTIC.replace(TWO, f"pred-a/{NAME} pred-b/{NAME}")
 REFUSALS = {
-    "logistic alone": (None, f"{TWO} --method logistic", 2, ["needs train and train_gold"]),
-    "no gold": (None, f"{TWO} --method logistic --train train-a", 2, ["train_gold; specify both"]),
+    "logistic alone": (None, f"{TWO} --method logistic", 2, ["needs --train and --train-gold"]),
+    "no gold": (None, f"{TWO} --method logistic --train train-a", 2, ["train_gold); specify both"]),
     "train too few": (
         None, LOGISTIC.replace("--train train-b ", ""), 2, ["1 training submission\n"],
     ),

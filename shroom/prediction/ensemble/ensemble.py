@@ -35,6 +35,8 @@ from shroom.scoring.tables import Row, Table, text
 
 #: The method that fits weights.
 LOGISTIC = "logistic"
+#: What only the method that fits weights uses.
+_TRAIN = "--train and --train-gold (in Python: train, train_gold)"
 
 
 def ensemble(
@@ -122,10 +124,10 @@ def check_arguments(
         raise ShroomError(f"no method '{method}'; choose from {', '.join((*METHODS, LOGISTIC))}")
     if method != LOGISTIC and (train or train_gold is not None):
         raise ShroomError(
-            f"the method {method} does not use train and train_gold; omit them, or use {LOGISTIC}"
+            f"the method {method} does not use {_TRAIN}; omit both, or use {LOGISTIC}"
         )
     if method == LOGISTIC and (not train or train_gold is None):
-        raise ShroomError(f"the method {LOGISTIC} needs train and train_gold; specify both")
+        raise ShroomError(f"the method {LOGISTIC} needs {_TRAIN}; specify both")
     if not submissions or (train and len(train) != len(submissions)):
         raise ShroomError(
             f"expected at least one submission and, for {LOGISTIC}, one training submission for "
