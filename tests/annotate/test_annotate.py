@@ -136,8 +136,8 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
     ]
     why = "because not all normal generations have this score"
     assert ranked.notes == [
-        "no generation has unigram_overlap_with_answer_score, so this score is left out of the sum",
         "probe_score is the same for all generations, so it is left out of the sum",
+        "no generation has unigram_overlap_with_answer_score, so this score is left out of the sum",
         f"sim2answer_score is left out of the sum for 1 of 3 questions, {why}",
         f"sim2gen_score is left out of the sum for 2 of 3 questions, {why}",
         (
