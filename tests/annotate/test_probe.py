@@ -371,7 +371,7 @@ def test_constant_columns_and_their_rounding_do_not_count():
 def test_the_figures_are_those_of_plain_folds():
     values, knows = noisy(60, 4)
     states = {0: values[:, 1:], 1: values}
-    figures, *_ = train([0, 1], states.__getitem__, knows, folds=4, seed=2, how=Intervals(50))
+    figures, *_ = train([0, 1], states.__getitem__, knows, folds=4, how=Intervals(50, seed=2))
     decisions = np.empty(60)
     for fit, judge in splits(knows, 4, 2):
         decisions[judge] = fitted(values[fit], knows[fit], 2)[0].decide(values[judge])
@@ -424,15 +424,15 @@ def test_what_is_left_out(reader):
     # Blanks around a question are read, and tell it from others.
     assert frame(reader.tokenizer, "m", "last", "completion").text(" Why?\t") == " Why?\t"
     blank = [Question(f"Blank{end}", "A", "", (), "all-right") for end in ("? ", "?")]
-    assert labelled([*blank, questions(2)[1]], least=1).questions[0] == "Blank? "
+    assert next(iter(labelled([*blank, questions(2)[1]], least=1)[0])) == "Blank? "
     given = [
         *with_categories(["all-right", "all-wrong", "partial-right", None]),
         Question(" \n", "", "", (), "all-right"),
         *with_categories(["all-right", "all-right"]),
     ]
-    found = labelled(given, least=0)
-    assert found.questions == [given[0].question]
-    assert found.left_out == {
+    knows, left_out = labelled(given, least=0)
+    assert knows == {given[0].question: True}
+    assert left_out == {
         "partial-right": 1,
         "without a category": 1,
         "blank": 1,
