@@ -94,8 +94,7 @@ class Description(Result):
             for title, by_label in contents.labels.items()
             if by_label
         ]
-        listed = [contents.lengths, *contents.tables.values()]
-        listed += [] if contents.agreement is None else [contents.agreement]
+        listed = contents.all_tables.values()
         figures = [table.shown(ci) for table in listed if table.rows]
         counts = self.problems.to_dict()["counts"]
         warnings = ", ".join(f"{n} {code}" for code, n in counts.items()) or "none"
@@ -123,19 +122,16 @@ class Description(Result):
     @property
     def parts(self) -> dict[str, Table]:
         """The tables by name: files, labels, lengths, the data set's own, and agreement."""
-        contents = self.contents
         labels = [
             {"field": name, "label": label, "n": n}
-            for name, by_label in contents.labels.items()
+            for name, by_label in self.contents.labels.items()
             for label, n in by_label.items()
         ]
-        listed = {
+        return {
             "files": Table("files", ("file",), [file.to_dict() for file in self.files]),
             "labels": Table("how often each label was given", ("field", "label"), labels),
-            "lengths": contents.lengths,
-            **contents.tables,
+            **self.contents.all_tables,
         }
-        return listed if contents.agreement is None else {**listed, "agreement": contents.agreement}
 
     def records(self) -> list[dict[str, Any]]:
         """Return all tables as one, with a row for each figure."""
