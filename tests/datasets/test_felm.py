@@ -50,29 +50,6 @@ def test_every_field_is_kept(tmp_path):
     assert structs.asdict(record) == expected
 
 
-#: Changes to a row whose second segment is wrong: the code and key of the report, and the value.
-ODD = [
-    ({"response": math.nan}, "value-finite", "response", "NaN"),
-    ({"response": 7}, "text-odd", "response", "7"),
-    ({"source": None}, "text-odd", "source", "null"),
-    ({"domain": "law"}, "word-odd", "domain", '"law"'),
-    ({"type": [None]}, "length-odd", "type", "1"),
-    ({"comment": ["one"]}, "length-odd", "comment", "1"),
-    ({"ref": [1]}, "list-odd", "ref", "[1]"),
-    ({"segmented_response": ["A.", " "]}, "segment-empty", "segmented_response[1]", '" "'),
-]
-
-
-@pytest.mark.parametrize(("changed", "code", "key", "found"), ODD)
-def test_an_odd_value_is_reported_with_its_place_and_kept(tmp_path, changed, code, key, found):
-    collection = read_rows(tmp_path, [row(5), row(0, **changed)])
-    assert (len(collection.records), collection.dropped) == (2, 0)
-    assert (code, 1, key, found) in reported(collection.problems)
-    assert collection.problems.errors == 0
-    assert collection.problems.warnings == 1
-    assert len(datapoints(collection.records)) == 4
-
-
 def test_empty_texts_and_doubled_rows_are_kept(tmp_path):
     again = {key: row(0)[key] for key in ("prompt", "segmented_response")}
     rows = [row(0, type="", ref=[], ref_contents=""), row(1, domain="math", **again)]
@@ -81,26 +58,6 @@ def test_empty_texts_and_doubled_rows_are_kept(tmp_path):
     assert (problem.code, problem.index, len(collection.records)) == ("row-doubled", 1, 2)
     assert "item 0" in problem.found
     assert (collection.records[0].type, collection.records[0].ref_contents) == ((), ())
-
-
-UNUSABLE = {
-    "index": {"index": None},
-    "prompt": {"prompt": math.nan},
-    "labels": {"labels": ["true", "false"]},
-    "too few labels": {"labels": [True]},
-    "no labels": {"labels": None},
-    "no segments": {"labels": [], "segmented_response": []},
-    "segments": {"segmented_response": "Segment."},
-}
-
-
-@pytest.mark.parametrize("case", UNUSABLE)
-def test_what_cannot_be_used_is_dropped_and_reported(tmp_path, case):
-    collection = read_rows(tmp_path, [row(0) | UNUSABLE[case], row(1)])
-    assert (len(collection.records), collection.dropped, collection.rows) == (1, 1, 2)
-    (problem,) = collection.problems
-    assert (problem.code, problem.index) == ("row-value", 0)
-    assert problem.key in UNUSABLE[case]
 
 
 @pytest.mark.parametrize(

@@ -90,31 +90,6 @@ def test_the_table_counts_texts(gold, in_json):
     assert rows == {**dict.fromkeys(FILES, (3, 6)), "general": (3, 3), "all": (12, 21)}
 
 
-@pytest.mark.parametrize(
-    ("row", "changed", "code", "key"),
-    [
-        (QUESTION, {"right_answer": " "}, "row-value", "right_answer"),
-        (QUESTION, {"hallucinated_answer": None}, "row-value", "hallucinated_answer"),
-        (QUESTION, {"knowledge": 5}, "row-value", "knowledge"),
-        (DIALOGUE, {"dialogue_history": ["a"]}, "row-value", "dialogue_history"),
-        (ARTICLE, {"document": ""}, "row-value", "document"),
-        (REPLY, {"hallucination": "Yes"}, "row-value", "hallucination"),
-        (REPLY, {"hallucination": True}, "row-value", "hallucination"),
-        (REPLY, {"hallucination_spans": "none"}, "list-odd", "hallucination_spans"),
-        (REPLY, {"ID": 7}, "text-odd", "ID"),
-    ],
-)
-def test_what_is_odd_is_reported_with_its_place(tmp_path, row, changed, code, key):
-    rows = [numbered(row)[0], numbered(row)[1] | changed, {"x": 1}]
-    found = read(write_lines(tmp_path / "data.json", rows))
-    assert [(problem.code, problem.index, problem.key) for problem in found.problems] == [
-        *[(code, 1, key)] * (code != "row-value"),
-        *[("row-value", 1, key)] * (code == "row-value"),
-        ("row-value", 2, None),
-    ]
-    assert found.dropped == 1 + (code == "row-value")
-
-
 # judgements
 
 

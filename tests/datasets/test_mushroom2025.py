@@ -78,55 +78,6 @@ def test_the_hubs_form_of_annotations(tmp_path):
     assert record.annotations == {"annotator_1": (HardSpan(4, 7),)}
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"id": "absent"}, ("id-odd", 0, "id")),
-        ({"lang": "en"}, ("word-odd", 0, "lang")),
-        ({"split": "val"}, ("key-unknown", 0, "split")),
-        ({"model_output_text": "", "soft_labels": [], "hard_labels": [], "annotations": {}},
-         ("answer-empty", 0, "model_output_text")),
-        ({"model_output_text": float("nan"), "soft_labels": [], "hard_labels": [],
-          "annotations": {}}, ("value-finite", 0, "model_output_text")),
-        ({"model_input": 3}, ("text-odd", 0, "model_input")),
-        ({"model_output_logits": [0.5]}, ("length-odd", 0, "model_output_logits")),
-        ({"model_output_tokens": 5, "model_output_logits": []}, ("list-odd", 0,
-         "model_output_tokens")),
-        ({"hard_labels": [[4, 7], [9, 8]]}, ("span-empty", 0, "hard_labels[1]")),
-        ({"hard_labels": [[20, 24]]}, ("span-past-end", 0, "hard_labels[0]")),
-        ({"hard_labels": [[1, 3, 5]]}, ("span-odd", 0, "hard_labels[0]")),
-        ({"hard_labels": [[0, 10**30]]}, ("span-odd", 0, "hard_labels[0]")),
-        ({"hard_labels": "4-7"}, ("span-odd", 0, "hard_labels")),
-        ({"soft_labels": [{"start": 1, "end": 30, "prob": 0.5}]},
-         ("span-past-end", 0, "soft_labels[0]")),
-        ({"soft_labels": [{"start": 1, "end": 3, "prob": 1.5}]},
-         ("span-odd", 0, "soft_labels[0].prob")),
-        ({"soft_labels": [{"start": 1, "end": 3, "prob": 10**400}]},
-         ("span-odd", 0, "soft_labels[0].prob")),
-        ({"soft_labels": [{"start": 1, "end": 5, "prob": 0.1}, {"start": 4, "end": 6, "prob": 1}]},
-         ("span-overlap", 0, "soft_labels")),
-        ({"annotations": {"a": [[2, 99]]}}, ("span-past-end", 0, "annotations.a[0]")),
-        ({"annotations": 5}, ("object-odd", 0, "annotations")),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_what_is_odd_is_reported_once_at_its_place_and_kept(tmp_path, fields, expected):
-    collection = read(write(tmp_path / "a.jsonl", [row(**fields)]))
-    assert odd(collection) == [expected]
-    assert (len(collection.records), collection.dropped) == (1, 0)
-    datapoints(collection.records)
-
-
-@pytest.mark.parametrize(
-    "line", ["5", "[]", row(model_output_text="absent"), row(model_output_text=[1])], ids=str
-)
-def test_rows_that_cannot_be_used_are_counted_and_told(tmp_path, line):
-    collection = read(write(tmp_path / "a.jsonl", [row(), line, row(2)]))
-    assert (len(collection.records), collection.dropped, collection.rows) == (2, 1, 3)
-    code = "row-value" if isinstance(line, dict) else "row-object"
-    assert [(p.code, p.index) for p in collection.problems] == [(code, 1)]
-
-
 def test_what_all_rows_of_a_file_share_is_reported_once(tmp_path):
     rows = [row(i, id="absent", lang="en", extra=1) for i in range(30)]
     collection = read(write(tmp_path / "a.jsonl", rows))

@@ -169,26 +169,6 @@ def test_unknown_splits_and_systems_are_reported_once(tmp_path):
     assert "nq_no_long_answer" in next(iter(found.problems)).expected
 
 
-@pytest.mark.parametrize(
-    ("row", "key"),
-    [
-        (5, None),
-        ({"query": "Why?"}, None),
-        ({**response_row(), "annotation": {"fluency": "Agree"}}, "annotation"),
-        ({**pair_row(), "attribution_label": "maybe"}, "attribution_label"),
-        ({**pair_row(), "claim": " "}, "claim"),
-        ({**page_row(), "source_supports_statement": "yes"}, "source_supports_statement"),
-        ({**page_row(), "statement": None}, "statement"),
-    ],
-)
-def test_what_cannot_be_used_is_dropped_with_its_place(tmp_path, row, key):
-    found = read_all(write(tmp_path / "x.jsonl", pair_row(), row))
-    assert (len(found.records), found.dropped, found.rows) == (1, 1, 2)
-    (problem,) = found.problems
-    code = "row-value" if isinstance(row, dict) else "row-object"
-    assert (problem.code, problem.index, problem.key) == (code, 1, key)
-
-
 def test_statements_that_are_one_key_are_told(tmp_path):
     path = tmp_path / "x.jsonl"
     text = json.dumps(response_row())
