@@ -11,11 +11,9 @@ from generated import asked, random_questions, scores_of
 from scipy.stats import spearmanr
 from sklearn.utils import murmurhash3_32
 
-from shroom.annotate.base import SCORERS
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers import similarity
 from shroom.annotate.scorers.similarity import Similarity
-from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question, read
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.inference.run_settings import RUN
@@ -163,24 +161,6 @@ def test_a_generation_without_others_has_no_similarity_to_them(tiny):
         assert others is None
         (made,) = score([one], [scorer]).questions
         assert made.generation[1].sim2gen_score is None
-
-
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"model": 3}, "model: expected a name, got 3"),
-        ({"revision": "v1"}, "revision requires a model; add one"),
-        (
-            {"detector": "cross-encodr"},
-            r"no detector 'cross-encodr'; did you mean 'cross-encoder'\?",
-        ),
-        ({"detector": "a:b"}, "the detector 'a:b' is an import path"),
-        ({"detector": "nli"}, "the detector nli needs --model"),
-    ],
-)
-def test_settings_that_cannot_be_used(given, sentence):
-    with pytest.raises(ShroomError, match=sentence):
-        SCORERS.make("similarity", **given)
 
 
 @pytest.mark.real

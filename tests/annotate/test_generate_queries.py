@@ -19,18 +19,15 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.datasets import queries
 
 SEEDS = [
-    f"Should {who} be {what}?"
-    for who, what in [
-        ("zoos", "closed"),
-        ("public libraries", "open at night"),
-        ("homework", "abolished in primary schools"),
-        ("the census", "held every year"),
-        ("bell ringing", "allowed before nine"),
-        ("footballers", "paid like nurses"),
-        ("museums", "free"),
-        ("school days", "shorter"),
-        ("letters", "written by hand"),
-    ]
+    "Should zoos be closed?",
+    "Should public libraries be open at night?",
+    "Should homework be abolished in primary schools?",
+    "Should the census be held every year?",
+    "Should bell ringing be allowed before nine?",
+    "Should footballers be paid like nurses?",
+    "Should museums be free?",
+    "Should school days be shorter?",
+    "Should letters be written by hand?",
 ]
 PROMPTS = [item.prompt for item in Prompts(SEEDS, examples=5).items(60)]
 
@@ -225,9 +222,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
     server = serve(model)
     code, stdout, _ = make(server.url, "--dry-run")
     assert code == 0
-    assert stdout.startswith(
-        f"{PROMPTS[0]}\n\nat least 5 requests (0 more answers from the cache), about "
-    )
+    assert stdout.startswith(f"{PROMPTS[0]}\n\nat least 5 requests (0 more answers from the ")
     assert not server.bodies
     assert not list(out.parent.glob("new*"))
 
