@@ -98,7 +98,6 @@ UNMARKED = {"soft_labels": [], "hard_labels": [], "annotations": {}}
         ("mushroom2025", None, "row-object", None),
         ("mushroom2025", {"model_output_text": ...}, "row-value", "model_output_text"),
         ("mushroom2025", {"model_output_text": [1]}, "row-value", "model_output_text"),
-        ("verifiability", {"id": "x-neeva"}, "id-odd", "id"),
         ("verifiability", {"annotation": {"fluency": "Agree"}}, "row-value", "annotation"),
         ("verifiability pair", {"attribution_label": "maybe"}, "row-value", "attribution_label"),
         ("verifiability pair", {"claim": " "}, "row-value", "claim"),

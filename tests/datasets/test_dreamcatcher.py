@@ -10,16 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
-from shroom.datasets.dreamcatcher import (
-    Generation,
-    Preference,
-    Question,
-    Turn,
-    datapoints,
-    lines,
-    read,
-    to_dict,
-)
+from shroom.datasets import dreamcatcher
+from shroom.datasets.dreamcatcher import Generation, Question, datapoints, lines, read, to_dict
 
 REAL = DATA / "dreamcatcher"
 
@@ -136,8 +128,8 @@ def test_every_field_is_read(tmp_path):
     assert (scored.rm_score, scored.sim2gen_score, scored.probe_score) == (-0.5, 1, 0.5)
     assert labelled.generation[1].sim2gen_score is None
     assert (labelled.rank, labelled.category) == (labelled.generation, "partial-right")
-    query, texts = (Turn("human", "三加四是多少?"),), ("三加四是七。", "我不知道。")
-    assert ranked == Preference(query, texts, "all-right")
+    query, texts = dreamcatcher.Turn("human", "三加四是多少?"), ("三加四是七。", "我不知道。")
+    assert ranked == dreamcatcher.Preference((query,), texts, "all-right")
     assert [to_dict(record) for record in found.records] == [GENERATED, LABELLED, RANKED]
     # Each form has its own blanks and slashes.
     first, second, _ = lines(found.records)
@@ -154,19 +146,14 @@ def test_every_field_is_read(tmp_path):
         (LABELLED, [*THIRD, "rm_score"], "0.5", "number-odd", "generation[2].rm_score"),
         (LABELLED, [*THIRD, "probe_score"], math.nan, "number-odd", "generation[2].probe_score"),
         (LABELLED, [*THIRD, "onegram_probs"], {"a": 1}, "list-odd", "generation[2].onegram_probs"),
-        (
-            LABELLED,
-            [*THIRD, "onegram_probs", 0],
-            {"a": "b"},
-            "list-odd",
-            "generation[2].onegram_probs",
-        ),
+        (LABELLED, [*THIRD, "onegram_probs", 0], {"a": "b"}, "list-odd",
+         "generation[2].onegram_probs"),
         (LABELLED, ["category"], "all-odd", "word-odd", "category"),
         (LABELLED, ["rank"], "none", "list-odd", "rank"),
         (LABELLED, ["rank", 1, "text"], "另一个", "rank-unknown", "rank[1]"),
         (RANKED, ["task"], ..., "text-odd", "task"),
     ],
-)
+)  # fmt: skip
 def test_what_is_odd_is_reported_once_and_written_back(tmp_path, row, where, value, code, key):
     odd = changed(row, where, value)
     if key.startswith("generation[2]"):  # what is ranked is among the generations
