@@ -39,9 +39,8 @@ def row(number=1, **fields):
 @pytest.fixture
 def files(tmp_path):
     def make(gold, predictions):
-        return write_lines(tmp_path / "gold.jsonl", gold), write_lines(
-            tmp_path / "pred.jsonl", predictions
-        )
+        names = {"gold.jsonl": gold, "pred.jsonl": predictions}
+        return [write_lines(tmp_path / name, rows) for name, rows in names.items()]
 
     return make
 
