@@ -18,8 +18,7 @@ def questions(tmp_path):
         {"question": "Who made it?", "answer": "Ada", "source": "mine"},
         {"question": "谁写的？", "generation": ["Before."]},
     ]
-    path = tmp_path / "questions.jsonl"
-    return write_lines(path, rows)
+    return write_lines(tmp_path / "questions.jsonl", rows)
 
 
 @pytest.fixture
