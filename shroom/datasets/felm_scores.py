@@ -194,7 +194,7 @@ def score(
         NAME,
         {"n": n, "segments": m},
         columns,
-        {"flag everything": of(everything), "flag nothing": of(~everything)},
+        (of(everything), of(~everything)),
         intervals,
         confusion=_named(confusion),
         slices={key: parts for key, parts in slices.items() if parts},

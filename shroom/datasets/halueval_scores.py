@@ -107,7 +107,7 @@ def score(
         NAME,
         {"n": len({*units.tolist()}), "texts": len(rows)},
         of(verdicts),
-        {"flag everything": of(everything), "flag nothing": of(~everything)},
+        (of(everything), of(~everything)),
         intervals,
         slices={
             "task": sliced(tasks.tolist(), lambda mask: of(verdicts, mask), intervals, "texts")
