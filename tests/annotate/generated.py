@@ -26,6 +26,11 @@ def asked(answer, *said, question="?"):
     return Question(question, answer, None, tuple(Generation(text, "normal") for text in said))
 
 
+def prompt_of(body):
+    """Return the prompt of a request in chat form."""
+    return body["messages"][0]["content"]
+
+
 def scores_of(scorer, *questions, run=RUN):
     """Return the scores of each generation by its places, with all fields of the scorer."""
     found = results_of(scorer, *questions, run=run)

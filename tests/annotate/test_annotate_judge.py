@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import chat
-from generated import results_of
+from generated import prompt_of, results_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,10 +41,6 @@ def questions(n, each=5):
 
 def verdict(right=True, reason="It is so."):
     return json.dumps({"reason": reason, "answer": "right" if right else "wrong"})
-
-
-def prompt_of(body):
-    return body["messages"][0]["content"]
 
 
 def number_of(body):

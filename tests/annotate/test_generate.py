@@ -6,6 +6,7 @@ import pytest
 import tiny_models
 from chat_server import chat
 from conftest import write_lines
+from generated import prompt_of
 
 from shroom.annotate.generate import Answers, Generator
 from shroom.annotate.generations import read
@@ -34,10 +35,6 @@ def generate(shroom, tmp_path, questions, monkeypatch):
         return (*shroom(*args, *where, *options), output)
 
     return run
-
-
-def prompt_of(body):
-    return body["messages"][0]["content"]
 
 
 def numbered(body, _):

@@ -6,6 +6,7 @@ import pytest
 import tiny_models
 from chat_server import chat
 from conftest import write_lines
+from generated import prompt_of
 
 from shroom.annotate.generate_queries import (
     DUPLICATE,
@@ -49,7 +50,7 @@ def answer(number):
 
 
 def call_of(body):
-    return PROMPTS.index(body["messages"][0]["content"])
+    return PROMPTS.index(prompt_of(body))
 
 
 def model(body, _=None):
@@ -237,21 +238,17 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
         (["--endpoint", "localhost"], 2, "expected a URL such as"),
         (["--set", "thershold=1"], 2, "no setting 'thershold'"),
         (["-o", "-"], 2, "the result is written to a file"),
+        (["-o", "seeds.jsonl"], 1, "is an input"),
     ],
 )
-def test_wrong_command_lines(serve, make, more, code, message):
-    server = serve(model)
+def test_wrong_command_lines(serve, make, seeds, monkeypatch, more, code, message):
+    monkeypatch.chdir(seeds.parent)
+    server, content = serve(model), seeds.read_bytes()
     found, _, stderr = make(server.url, *more)
+    assert seeds.read_bytes() == content
     assert (found, "Traceback" in stderr) == (code, False)
     assert message in stderr
     assert not server.bodies
-
-
-def test_seeds_are_never_touched(serve, make, seeds):
-    content = seeds.read_bytes()
-    code, _, stderr = make(serve(model).url, "-o", seeds)
-    assert (code, "is an input" in stderr) == (1, True)
-    assert seeds.read_bytes() == content
 
 
 def test_a_local_model_is_asked_as_well(shroom, seeds, out, tmp_path):
