@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,9 +34,10 @@ class ScorerDetector(Detector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.scorer = self._scorer()
+        self.scorer = SCORERS.make(self.name, **self.settings())
 
-    def _scorer(self) -> Scorer:
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the scorer."""
         raise NotImplementedError
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Values:
@@ -79,8 +80,9 @@ class Unigram(ScorerDetector):
     reference: Rule = Rule.GIVEN
     threshold: Share = 0.5  # the label is Hallucination if p is greater
 
-    def _scorer(self) -> Scorer:
-        return SCORERS.make("unigram", language=self.language)  # type: ignore[no-any-return]
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the scorer."""
+        return {"language": self.language}
 
 
 @dataclass(eq=False, repr=False)
@@ -97,9 +99,9 @@ class Reward(ScorerDetector):
     template: Text | None = None
     threshold: Share = 0.5  # the label is Hallucination if p is greater
 
-    def _scorer(self) -> Scorer:
-        options = {"model": self.model, "revision": self.revision, "template": self.template}
-        return SCORERS.make("reward", **options)  # type: ignore[no-any-return]
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the scorer."""
+        return {"model": self.model, "revision": self.revision, "template": self.template}
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -123,5 +125,6 @@ class Probe(ScorerDetector):
     model: File  # a folder written by ``shroom annotate probe train``
     threshold: Share = 0.5  # the label is Hallucination if p is greater
 
-    def _scorer(self) -> Scorer:
-        return SCORERS.make("probe", probe=self.model)  # type: ignore[no-any-return]
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the scorer."""
+        return {"probe": self.model}

@@ -14,7 +14,7 @@ from shroom.annotate.base import SCORERS, Scorer
 from shroom.annotate.rankers import RANKERS, Ranker
 from shroom.core.problems import ShroomError, show
 from shroom.core.registry import Registry, check_settings
-from shroom.detectors.settings import File, Name, convert_fields, converted
+from shroom.detectors.settings import File, Name, converted
 from shroom.inference.store import PARTIAL
 
 #: A file of more characters is not a config.
@@ -23,23 +23,18 @@ _Named = Annotated[
     str | Annotated[dict[str, dict[Any, Any] | None], Meta(min_length=1, max_length=1)],
     Meta(title="a name, or a name with its settings"),
 ]
-_Scorers = Annotated[list[Any], Meta(title="a list of scorers, in the order to run them")]
-_Data = Annotated[tuple[Name, ...], Meta(min_length=1, title="files or folders of generations")]
-
-
-@dataclass
-class _Content:
-    """The keys of a config, with the types of their values."""
-
-    data: _Data
-    output: File
-    scorers: _Scorers | None = None
-    ranker: _Named | None = None
-    ranked: File | None = None
-    pairs: File | None = None
-
-    def __post_init__(self) -> None:
-        convert_fields(self)
+#: The types of the values by key.
+_TYPES = {
+    "data": Annotated[
+        tuple[Name, ...], Meta(min_length=1, title="files or folders of generations")
+    ],
+    "output": File,
+    "scorers": Annotated[list[Any], Meta(title="a list of scorers, in the order to run them")]
+    | None,
+    "ranker": _Named | None,
+    "ranked": File | None,
+    "pairs": File | None,
+}
 
 
 @dataclass(frozen=True)
@@ -112,23 +107,21 @@ def _content(file: Path) -> Any:
 def _config(content: Any, folder: Path) -> Config:
     if not isinstance(content, dict):
         raise ShroomError(f"expected keys such as data, scorers and output, got {show(content)}")
-    keys = {str(key): value for key, value in content.items()}
-    check_settings("config", keys, _Content.__dataclass_fields__)
-    checked = _Content(**{"data": None, "output": None, **keys})
-    paths = [folder / name for name in checked.data]
+    given = {str(key): value for key, value in content.items()}
+    check_settings("config", given, _TYPES)
+    values = {key: converted(key, given.get(key), kind) for key, kind in _TYPES.items()}
+    paths = [folder / name for name in values["data"]]
     for path in paths:
         if not path.exists():
             raise ShroomError(f"data: {path}: no such file or folder")
+    scorers = [
+        converted(f"scorers[{n}]", it, _Named) for n, it in enumerate(values["scorers"] or [])
+    ]
     config = Config(
         data=tuple(map(str, paths)),
-        scorers=tuple(
-            _built(folder, SCORERS, converted(f"scorers[{n}]", each, _Named), f"scorers[{n}]")
-            for n, each in enumerate(checked.scorers or [])
-        ),
-        ranker=_built(folder, RANKERS, checked.ranker, "ranker") if checked.ranker else None,
-        output=folder / checked.output,
-        ranked=folder / checked.ranked if checked.ranked else None,
-        pairs=folder / checked.pairs if checked.pairs else None,
+        scorers=tuple(_built(folder, SCORERS, it, f"scorers[{n}]") for n, it in enumerate(scorers)),
+        ranker=_built(folder, RANKERS, values["ranker"], "ranker") if values["ranker"] else None,
+        **{key: folder / values[key] for key in ("output", "ranked", "pairs") if values[key]},
     )
     _refuse_contradictions(config)
     return config

@@ -168,30 +168,24 @@ def agreement(
 ) -> Agreements:
     """Return how well scores and categories agree with judgements."""
     places = judged(questions, judgements)
-    texts = {(q.question, generation.text) for q in questions for generation in q.generation}
-    names = {
-        name: None
-        for q in questions
-        for generation in q.generation
-        for name in scores_in(generation)
-    }
-    scores = [scores_in(questions[row].generation[place]) for row, place in places]
+    generations = [questions[row].generation[place] for row, place in places]
+    scores = [*map(scores_in, generations)]
     columns = {
-        name: np.array([fields.get(name, np.nan) for fields in scores], float) for name in names
+        name: np.array([fields.get(name, np.nan) for fields in scores], float)
+        for name in dict.fromkeys(name for fields in scores for name in fields)
     }
     if any(question.category is not None for question in questions):
         columns["category"] = _by_ranker(questions, places)
-    p = np.array(
-        [judgements[questions[r].question, questions[r].generation[g].text] for r, g in places]
-    )
-    row = np.array([r for r, _ in places])
-    rows = []
-    for name, values in columns.items():
-        there = ~np.isnan(values)
-        if there.any():
-            rows.append(_agreement(name, values[there], p[there], row[there], how))
-    wrong = int((p > 0.5).sum())
-    return Agreements(rows, len(places), wrong, len(judgements.keys() - texts), how)
+    texts = [(questions[row].question, it.text) for (row, _), it in zip(places, generations)]
+    p, row = np.array([judgements[it] for it in texts]), np.array([row for row, _ in places])
+    there = {name: ~np.isnan(values) for name, values in columns.items()}
+    rows = [
+        _agreement(name, values[there[name]], p[there[name]], row[there[name]], how)
+        for name, values in columns.items()
+        if there[name].any()
+    ]
+    unknown = len(judgements) - len(set(texts))
+    return Agreements(rows, len(places), int((p > 0.5).sum()), unknown, how)
 
 
 def scores_in(generation: Generation) -> dict[str, float]:
@@ -221,12 +215,8 @@ def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[
 
 def _by_ranker(questions: Sequence[Question], places: list[tuple[int, int]]) -> NDArray[np.float64]:
     """Return p of each generation by categories and rankings; ``nan`` if they give none."""
-    points = {
-        (row, place): point.p
-        for row, question in enumerate(questions)
-        for place, point in enumerate(datapoints([question], refusals=True))
-    }
-    return np.array([np.nan if points[place] is None else points[place] for place in places], float)
+    points = [datapoints([question], refusals=True) for question in questions]
+    return np.array([points[row][place].p for row, place in places], float)  # None becomes nan
 
 
 def _agreement(
@@ -236,12 +226,12 @@ def _agreement(
     wrong = p > 0.5
     sign = 1 if (RHO(RHO.statistics(wrong, values, wrong, p)) or 0) >= 0 else -1
     flagged = values > 0.5 if name == "category" else _out_of_fold(values, wrong, unit)
-    scored = []
-    for metric in (RHO, AUROC, ACCURACY, COHEN_KAPPA):
-        if flagged is None and metric in (ACCURACY, COHEN_KAPPA):
-            continue
-        label = wrong if flagged is None else flagged
-        scored.append(clustered(metric, metric.statistics(label, sign * values, wrong, p), unit))
+    metrics = [RHO, AUROC] if flagged is None else [RHO, AUROC, ACCURACY, COHEN_KAPPA]
+    label = wrong if flagged is None else flagged
+    scored = [
+        clustered(metric, metric.statistics(label, sign * values, wrong, p), unit)
+        for metric in metrics
+    ]
     scores, intervals = estimates(scored, how)
     direction = "wrong" if sign > 0 else "right"
     return Agreement(name, len(values), int(unit.max()) + 1, direction, scores, intervals)
@@ -266,17 +256,12 @@ def _cut(
     values: NDArray[Any], wrong: NDArray[np.bool_]
 ) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
     """Return the most accurate rule, which flags values above or below a threshold."""
-    order = np.argsort(values, kind="stable")
-    sorted_values, sorted_wrong = values[order], wrong[order]
-    ends = np.flatnonzero(np.diff(sorted_values, append=np.inf) > 0)
-    limits = np.append((sorted_values[ends[:-1]] + sorted_values[ends[1:]]) / 2, np.inf)
-    below = np.cumsum(sorted_wrong)[ends]
-    n_below = ends + 1
-    above = int(wrong.sum()) - below
-    right_above = above + n_below - below  # flagged above the limit
-    right_below = len(wrong) - right_above
-    if right_above.max() >= right_below.max():
-        limit = limits[int(right_above.argmax())]
+    distinct, place = np.unique(values, return_inverse=True)
+    limits = np.append((distinct[:-1] + distinct[1:]) / 2, np.inf)
+    # The number of right labels for each limit, if values above the limit are flagged.
+    right = wrong.sum() + np.cumsum(np.bincount(place, np.where(wrong, -1, 1)))
+    if right.max() >= len(wrong) - right.min():
+        limit = limits[int(right.argmax())]
         return lambda x: x > limit
-    limit = limits[int(right_below.argmax())]
+    limit = limits[int(right.argmin())]
     return lambda x: x <= limit

@@ -30,26 +30,22 @@ class Scaled:
     def of(cls, questions: Sequence[Question], names: Iterable[str]) -> Scaled:
         """Return questions with the named scores scaled."""
         columns = {name: column(name, questions) for name in names}
-        notes = [
-            f"no generation has {name}, so this score is left out of the sum"
-            for name, values in columns.items()
-            if not len(values)
-        ]
-        if len(notes) == len(columns):
+        notes, bounds = [], {}
+        for name, values in columns.items():
+            if not len(values):
+                notes.append(f"no generation has {name}, so this score is left out of the sum")
+            elif np.ptp(values):
+                bounds[name] = values.min(), np.ptp(values)
+            else:
+                notes.append(
+                    f"{name} is the same for all generations, so it is left out of the sum"
+                )
+        if not any(map(len, columns.values())):
             listed = ", ".join(columns)
             raise ShroomError(
                 f"no generation has any of the scores {listed}; first run scorers that add them, "
                 "or choose other scores"
             )
-        bounds = {
-            name: (values.min(), np.ptp(values)) for name, values in columns.items() if len(values)
-        }
-        notes += [
-            f"{name} is the same for all generations, so it is left out of the sum"
-            for name, (_, span) in bounds.items()
-            if span == 0
-        ]
-        bounds = {name: ends for name, ends in bounds.items() if ends[1] > 0}
 
         def scale(generation: Generation) -> Generation:
             values = {name: value_of(generation, name) for name in bounds}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any
 
 from shroom.core.json_writing import json_line, json_lines
@@ -31,47 +30,31 @@ def convert(
     source: DataSet, collection: Collection[Any], view: str | None = None
 ) -> list[Converted]:
     """Return the datapoints of each file as rows in SHROOM's form."""
-    stems = Counter(stem_of(file, source) for file in collection.files)
-    for stem, times in stems.items():
-        if times > 1:
-            raise ShroomError(f"{times} files have the name {stem}; convert them one at a time")
-    chosen = source.view(view)
-    name = next(key for key, candidate in source.views.items() if candidate is chosen)
-    converted = []
+    chosen, converted = source.view(view), []
+    of = {"data_set": source.name, "view": view or next(iter(source.views))}
     for part in collection.by_file:
+        file = source.name + source.ending if part.file == PIPE else part.base
         if source.name == semeval2024.NAME:
             points = part.records if view is None else chosen.datapoints(part.records)
             rows, left_out = [*map(row_of, points)], len(part.records) - len(points)
         else:
-            rows = rows_of(source, name, base_of(part.file, source), part.records)
             left_out = chosen.left_out(part.records)
-        stem = stem_of(part.file, source)
+            rows = [
+                {**row_of(point), "of": {**of, "file": file, "record": index, "part": number}}
+                for index, record in enumerate(part.records)
+                for number, point in enumerate(chosen.datapoints([record]))
+            ]
+        stem = _without_ending(file) or source.name
         converted.append(Converted(stem, rows, len(part.records), left_out))
+    for stem, times in Counter(file.stem for file in converted).items():
+        if times > 1:
+            raise ShroomError(f"{times} files have the name {stem}; convert them one at a time")
     return converted
 
 
-def rows_of(source: DataSet, view: str, file: str, records: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the datapoints of one file's records in a view, as rows in SHROOM's form."""
-    of = {"data_set": source.name, "view": view, "file": file}
-    datapoints = source.view(view).datapoints
-    return [
-        {**row_of(point), "of": {**of, "record": index, "part": part}}
-        for index, record in enumerate(records)
-        for part, point in enumerate(datapoints([record]))
-    ]
-
-
-def base_of(file: str, source: DataSet) -> str:
-    """Return a file's name without folders; for a pipe, the data set's name."""
-    return source.name + source.ending if file == PIPE else PurePath(file).name
-
-
-def stem_of(file: str, source: DataSet) -> str:
-    """Return a file's name without folders and ending."""
-    base = base_of(file, source)
-    endings = [end for end in (*JSON, *CSV) if base.lower().endswith(end)]
-    longest = max(endings, key=len, default="")
-    return base[: len(base) - len(longest)] or source.name
+def _without_ending(file: str) -> str:
+    ending = max((end for end in (*JSON, *CSV) if file.lower().endswith(end)), key=len, default="")
+    return file[: len(file) - len(ending)]
 
 
 def as_json(rows: Sequence[dict[str, Any]], *, lines: bool = False) -> str:

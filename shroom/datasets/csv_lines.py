@@ -6,23 +6,20 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problems, show
 from shroom.scoring.input_files import Document
-
-
-class Misfit(NamedTuple):
-    """A row whose number of fields differs from the header."""
-
-    fields: int
-    got: int
 
 
 def csv_rows(
     document: Document, columns: Mapping[str, bool], problems: Problems
 ) -> list[Any] | None:
-    """Return the cells of each row by column, or a :class:`Misfit`; ``None`` if unreadable."""
+    """Return the cells of each row by column; ``None`` if the file is unreadable.
+
+    A row with more or fewer fields than the header is reported, and :data:`BROKEN`.
+    """
     lines = _lines_of(document, problems)
     if lines is None:
         return None
@@ -32,10 +29,11 @@ def csv_rows(
     if not lines or not _is_known(lines[0], columns, document.file, problems):
         return []
     header, *rows = lines
-    return [
-        dict(zip(header, cells)) if len(cells) == len(header) else Misfit(len(header), len(cells))
-        for cells in rows
-    ]
+    for index, cells in enumerate(rows):
+        if len(cells) != len(header):
+            expected = f"{len(header)} fields, as in the header"
+            problems.add("row-width", document.file, expected, f"{len(cells)}", index=index)
+    return [dict(zip(header, it)) if len(it) == len(header) else BROKEN for it in rows]
 
 
 def _is_known(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from functools import partial
 from operator import attrgetter
 from pathlib import PurePath
@@ -159,16 +158,14 @@ FORM = Form({"": Response}, check=_check, same=lambda record: record, across=Fal
 read = partial(records.read, NAME, FORM)
 
 
-def _point(record: Response, p: float | None) -> Iterator[Datapoint | None]:
-    yield None if p is None else pair(record.premise, record.response, p, record.model_type)
+def _point(record: Response, p: float | None) -> list[Datapoint | None]:
+    if p is None:
+        return [None]
+    return [pair(record.premise, record.response, float(p), record.model_type)]
 
 
-def _hallucination(record: Response) -> Iterator[Datapoint | None]:
-    return _point(record, None if record.hallucination is None else float(record.hallucination))
-
-
-def _incorrectness(record: Response) -> Iterator[Datapoint | None]:
-    return _point(record, None if record.correctness is None else 1 - record.correctness)
+def _incorrectness(record: Response) -> float | None:
+    return None if record.correctness is None else 1 - record.correctness
 
 
 def _by(*names: str) -> Groups:
@@ -213,12 +210,12 @@ DATA_SET = DataSet(
         "hallucination": View(
             "responses compared with knowledge and dialogue; p is 1 if the annotators found a "
             "hallucination",
-            _hallucination,
+            lambda record: _point(record, record.hallucination),
             lambda record: record.dialogue,
         ),
         "correctness": View(
             "responses compared with knowledge and dialogue; p is 1 minus the mean correctness",
-            _incorrectness,
+            lambda record: _point(record, _incorrectness(record)),
             lambda record: record.dialogue,
         ),
     },

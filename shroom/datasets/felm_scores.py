@@ -6,8 +6,7 @@ A row has ``index`` and, by segment, ``labels`` (true is factual), ``p`` (of bei
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,24 +39,17 @@ _COLUMNS = ("labels", "p")
 _KNOWN = {*_COLUMNS, *Response.__struct_fields__}
 
 
-@dataclass(frozen=True, eq=False)
-class Predictions:
+class Predictions(NamedTuple):
     """A system's predictions for all segments, in the order of the records."""
 
     wrong: NDArray[np.bool_]
-    p: NDArray[np.float64] | None = None
-
-
-def floors(m: int) -> dict[str, Predictions]:
-    """Return the predictions of trivial systems for m segments, by name."""
-    verdicts = {"flag everything": True, "flag nothing": False}
-    return {name: Predictions(np.full(m, wrong)) for name, wrong in verdicts.items()}
+    p: NDArray[np.float64] | None
 
 
 def read_predictions(
     source: Source, gold: Collection[Response], problems: Problems | None = None
 ) -> Predictions:
-    """Return the predictions for the gold's responses, in the order of the gold."""
+    """Return the predictions for all segments of the gold, in the order of the gold."""
     problems = Problems() if problems is None else problems
     files = [*items_of(documents(source, problems), problems)]
     every = [item for _, items in files for item in items if isinstance(item, dict)]
@@ -143,7 +135,7 @@ def _check_columns(
     predictions: Predictions, gold: Collection[Response], source: str, problems: Problems
 ) -> None:
     """Report constant columns and inverted polarity, as for SHROOM's predictions."""
-    wrong, p = predictions.wrong, predictions.p
+    wrong, p = predictions
     if len(wrong) > 1 and np.all(wrong == wrong[0]):
         value = f"the verdict '{'wrong' if wrong[0] else 'factual'}' for every segment"
         problems.add("label-constant", source, "both verdicts", value)
@@ -169,15 +161,16 @@ def score(
     """Return the scores of FELM's segments and responses."""
     # A type of error has only a recall: segments that are labelled factual have no type.
     records = gold.records
-    answers = read_predictions(predictions, gold, problems)
+    wrong, p = read_predictions(predictions, gold, problems)
     segments = Segments.of(records)
     n, m = len(records), len(segments.wrong)
+    everything = np.ones(m, bool)
 
-    def of(answers: Predictions, mask: slice | NDArray[np.bool_] = slice(None)) -> Scored:
-        p = None if answers.p is None else answers.p[mask]
-        return scored(answers.wrong[mask], segments.wrong[mask], segments.response[mask], n, p)
+    def of(wrong: NDArray[np.bool_], p: NDArray[Any] | None = None, mask: Any = ...) -> Scored:
+        of_segments = wrong[mask], segments.wrong[mask], segments.response[mask]
+        return scored(*of_segments, n, None if p is None else p[mask])
 
-    columns = of(answers)
+    columns = of(wrong, p)
     confusion = columns[0][1]
     sizes = np.bincount(segments.response, minlength=n)
     slices: dict[str, dict[str, dict[str, Any]]] = {"domain": {}, "source": {}, "type": {}}
@@ -193,7 +186,7 @@ def score(
     for kind in dict.fromkeys(sorted(segments.kind[segments.wrong].tolist())):
         mask = segments.wrong & (segments.kind == kind)
         there = np.bincount(segments.response[mask], minlength=n) > 0
-        rows = [it for it in of(answers, mask) if it[0].name == "segment_recall"]
+        rows = [it for it in of(wrong, p, mask) if it[0].name == "segment_recall"]
         rows = [(metric, statistics[there]) for metric, statistics in rows]
         counts = {"n": int(there.sum()), "segments": int(mask.sum())}
         slices["type"][kind] = {**counts, **flat(*estimates(rows, intervals))}
@@ -201,7 +194,7 @@ def score(
         NAME,
         {"n": n, "segments": m},
         columns,
-        {name: of(floor) for name, floor in floors(m).items()},
+        (of(everything), of(~everything)),
         intervals,
         confusion=_named(confusion),
         slices={key: parts for key, parts in slices.items() if parts},

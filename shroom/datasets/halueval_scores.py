@@ -39,32 +39,27 @@ METRICS = (
 _KEYS = {kind.task: (*kind.inputs, kind.output) for kind in (Question, Dialogue, Article, Reply)}
 
 
-class _Gold:
-    """The rows of the gold, by their texts."""
+#: By task and texts, the places of the rows of the gold, and whether each text is wrong.
+_Gold = dict[tuple[str, ...], list[tuple[int, bool]]]
 
-    def __init__(self, records: list[Any]) -> None:
-        self.rows: dict[tuple[str, ...], list[tuple[int, bool]]] = {}
-        for place, record in enumerate(records):
-            for row, wrong in native_rows(record):
-                self.rows.setdefault((record.task, *row.values()), []).append((place, wrong))
 
-    def find(self, item: dict[str, Any], report: Report) -> tuple[str, list[int], bool] | None:
-        """Return the task, the places and the verdict of a text; unknown texts are reported."""
-        task = next((task for task, keys in _KEYS.items() if item.keys() >= {*keys}), None)
-        if task is None:
-            expected = "the keys of the task, of the input and of the text"
-            report.add("key-missing", None, expected, f"keys {show(list(item))}")
-            return None
-        values = [item[key] for key in _KEYS[task]]
-        found = self.rows.get((task, *values)) if all(isinstance(v, str) for v in values) else None
-        if found is None:
-            report.add(
-                "id-unknown", _KEYS[task][-1], "a text that the gold contains for this input"
-            )
-            return None
-        verdicts = {wrong for _, wrong in found}
-        said = item.get("ground_truth") == "Yes"  # decides only if both texts are the same
-        return task, [place for place, _ in found], said if said in verdicts else not said
+def _find(
+    item: dict[str, Any], gold: _Gold, report: Report
+) -> tuple[tuple[str, ...], list[int], bool] | None:
+    """Return the task and texts of a row, its places and its verdict; unknown rows are reported."""
+    task = next((task for task, keys in _KEYS.items() if item.keys() >= {*keys}), None)
+    if task is None:
+        expected = "the keys of the task, of the input and of the text"
+        report.add("key-missing", None, expected, f"keys {show(list(item))}")
+        return None
+    texts = task, *(item[key] for key in _KEYS[task])
+    found = gold.get(texts) if all(isinstance(text, str) for text in texts) else None
+    if found is None:
+        report.add("id-unknown", _KEYS[task][-1], "a text that the gold contains for this input")
+        return None
+    verdicts = {wrong for _, wrong in found}
+    said = item.get("ground_truth") == "Yes"  # decides only if both texts are the same
+    return texts, [place for place, _ in found], said if said in verdicts else not said
 
 
 def score(
@@ -72,25 +67,26 @@ def score(
 ) -> NativeResult:
     """Return the scores of judgements, overall and by task; intervals draw rows of the gold."""
     # Each row of the gold has at least one judgement: the authors judge one of its two texts.
-    texts, judged, times = _Gold(gold.records), set[int](), Counter[tuple[Any, ...]]()
+    known: _Gold = {}
+    for place, record in enumerate(gold.records):
+        for row, wrong in native_rows(record):
+            known.setdefault((record.task, *row.values()), []).append((place, wrong))
+    judged, times = set[int](), Counter[tuple[Any, ...]]()
     rows: list[tuple[str, int, bool, bool]] = []  # task, row of the gold, flagged, wrong
     files = [*items_of(documents(predictions, problems), problems, by_content=True)]
     for file, items in files:
         for item, report in objects(file, items, problems, "ID"):
-            found = texts.find(item, report)
+            found = _find(item, known, report)
             value = item.get("judgement")
             if not isinstance(value, str) or value not in _JUDGEMENTS:
                 expected = " or ".join(map(show, _JUDGEMENTS))
                 report.add("word-value", "judgement", expected)
             elif found is not None:
-                task, places, wrong = found
-                text = (task, wrong, *(item[key] for key in _KEYS[task]))
-                times[text] += 1
-                if times[text] > len(places):
-                    expected = "one judgement for each text"
-                    report.add(
-                        "id-doubled", _KEYS[task][-1], expected, "another judgement of this text"
-                    )
+                (task, *_), places, wrong = found
+                times[found[0], wrong] += 1
+                if times[found[0], wrong] > len(places):
+                    expected, got = "one judgement for each text", "another judgement of this text"
+                    report.add("id-doubled", _KEYS[task][-1], expected, got)
                 flagged = _JUDGEMENTS[value]
                 rows.append((task, places[0], not wrong if flagged is None else flagged, wrong))
                 judged.update(places)
@@ -111,10 +107,10 @@ def score(
         NAME,
         {"n": len({*units.tolist()}), "texts": len(rows)},
         of(verdicts),
-        {"flag everything": of(everything), "flag nothing": of(~everything)},
+        (of(everything), of(~everything)),
         intervals,
         slices={
             "task": sliced(tasks.tolist(), lambda mask: of(verdicts, mask), intervals, "texts")
         },
-        signature=signature(NAME, "texts", texts.rows.items()),
+        signature=signature(NAME, "texts", known.items()),
     )

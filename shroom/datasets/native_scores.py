@@ -248,15 +248,16 @@ def result(
     name: str,
     counts: Mapping[str, int],
     scored: Scored,
-    floors: Mapping[str, Scored],
+    floors: tuple[Scored, Scored],
     intervals: Intervals,
     **more: Any,
 ) -> NativeResult:
     """Return the result of a data set; ``n`` in ``counts`` is the number of units."""
+    # The floors flag everything, and nothing.
     scores, bounds = estimates(scored, intervals)
     of_floors = {
         floor: {metric.name: metric(rows) for metric, rows in listed}
-        for floor, listed in floors.items()
+        for floor, listed in zip(("flag everything", "flag nothing"), floors)
     }
     n = counts["n"]
     return NativeResult(name, "", n, scores, bounds, floors=of_floors, counts=dict(counts), **more)

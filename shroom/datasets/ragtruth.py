@@ -21,7 +21,7 @@ from shroom.datasets.fields import Filled, Index, Number, Rule, Text
 from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.records import Form, Link
 from shroom.datasets.report import Report
-from shroom.datasets.summary import Summary, fields, of
+from shroom.datasets.summary import Summary, fields, is_a, of
 from shroom.metrics.intervals import Intervals
 
 NAME = "ragtruth"
@@ -149,10 +149,8 @@ def _figures(responses: Sequence[Response], intervals: Intervals) -> Row:
 
 
 def _by(about: str, key: str) -> Groups:
-    def is_response(record: Record) -> bool:
-        return isinstance(record, Response)
-
-    return Groups(about, _figures, {key: attrgetter(key)}, only=is_response, total="last")
+    by = {key: attrgetter(key)}
+    return Groups(about, _figures, by, only=is_a(Response), total="last")
 
 
 DATA_SET = DataSet(

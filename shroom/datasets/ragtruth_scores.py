@@ -146,10 +146,7 @@ def score(
         NAME,
         {"n": len({*sources.tolist()}), "responses": len(records)},
         of(marked),
-        {
-            "flag everything": of(everything),
-            "flag nothing": of([~side for side in everything]),
-        },
+        (of(everything), of([~side for side in everything])),
         intervals,
         slices={
             key: sliced(values, lambda mask: of(marked, mask), intervals, "responses")

@@ -14,7 +14,7 @@ from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import Collection, FileRecords
-from shroom.datasets.csv_lines import Misfit, csv_rows
+from shroom.datasets.csv_lines import csv_rows
 from shroom.datasets.fields import Unusable, build, columns
 from shroom.datasets.report import Report
 from shroom.scoring.data_set_forms import form_of
@@ -107,10 +107,7 @@ class Reader(Generic[R]):
 
     def _record(self, index: int, item: Any, report: Report) -> R | None:
         form = self.form
-        if item is BROKEN:  # an error, and reported
-            return None
-        if isinstance(item, Misfit):
-            report.add("row-width", None, f"{item.fields} fields, as in the header", f"{item.got}")
+        if item is BROKEN:  # which is reported
             return None
         if not isinstance(item, dict):
             report.add("item-object" if form.needs else "row-object", None, "an object", show(item))

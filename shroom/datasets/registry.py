@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, printable
@@ -11,7 +11,7 @@ from shroom.core.registry import Entry, Registry
 from shroom.datasets.base import DataSet
 from shroom.scoring import data_set_forms
 from shroom.scoring.data_set_forms import form_of, row_at
-from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
+from shroom.scoring.input_files import CSV, JSON, documents_among_others, is_pipe
 
 #: The data sets, in the order in which their forms are tried.
 DATA_SETS = Registry(
@@ -44,25 +44,20 @@ def guess(
 ) -> str | None:
     """Return the name of the data set of a file, a folder or a zip, recognised by its first row."""
     # A pipe is not read, because it can be read only once.
-    if is_pipe(source):
-        return None
-    for document in documents_among_others(source, Problems(), endings=JSON + CSV):
-        name = _form_of(document, forms)
-        if name is not None:
-            return name
-    return None
+    return None if is_pipe(source) else next(filter(None, _names_in(source, forms)), None)
 
 
 def refuse_another(name: str, source: Source) -> None:
     """Raise an error if a path contains only files of another data set."""
     # The kit does not know the form of another package's data set, so it does not look.
-    if name not in data_set_forms.DATA_SETS:
+    if name not in data_set_forms.DATA_SETS or is_pipe(source):
         return
-    other = guess(source)
-    if other in (name, None):
-        return
-    candidates = documents_among_others(source, Problems(), endings=JSON + CSV)
-    if all(_form_of(document) != name for document in candidates):
+    other = None
+    for found in _names_in(source, data_set_forms.DATA_SETS):
+        if found == name:
+            return
+        other = other or found
+    if other is not None:
         path = printable(os.fspath(source))
         raise ShroomError(
             f"{path} is in the format of {other}, not of {name}; "
@@ -70,8 +65,8 @@ def refuse_another(name: str, source: Source) -> None:
         )
 
 
-def _form_of(
-    document: Document, forms: Mapping[str, tuple[str, ...]] = data_set_forms.DATA_SETS
-) -> str | None:
-    data = document.read(Problems())
-    return None if data is None else form_of(row_at(document, data, 0), forms)
+def _names_in(source: Source, forms: Mapping[str, tuple[str, ...]]) -> Iterator[str | None]:
+    """Yield the name of the data set of each file, ``None`` for an unknown format."""
+    for document in documents_among_others(source, Problems(), endings=JSON + CSV):
+        data = document.read(Problems())
+        yield None if data is None else form_of(row_at(document, data, 0), forms)

@@ -25,6 +25,17 @@ class Contents:
     agreement: Table | None = None
     notes: tuple[str, ...] = ()  # needed to interpret the figures
 
+    @property
+    def all_tables(self) -> dict[str, Table]:
+        """The lengths, the data set's own tables and the agreement, by name."""
+        last = {} if self.agreement is None else {"agreement": self.agreement}
+        return {"lengths": self.lengths, **self.tables, **last}
+
+
+def is_a(kind: type) -> Callable[[Any], bool]:
+    """Return a function that returns whether a record is of a kind."""
+    return lambda record: isinstance(record, kind)
+
 
 def of(kind: type, values: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a function that returns values for records of one kind, and ``()`` for others."""

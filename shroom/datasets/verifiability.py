@@ -16,7 +16,7 @@ from shroom.datasets.citation_scores import figures
 from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
 from shroom.datasets.report import Report
-from shroom.datasets.summary import Summary, fields, of
+from shroom.datasets.summary import Summary, fields, is_a, of
 from shroom.datasets.verifiability_records import (
     PAGE_SUPPORT,
     SYSTEMS,
@@ -101,14 +101,9 @@ def _word(verdict: Enum | None) -> str | None:
 def _citations(about: str, *keys: str, **options: Any) -> Groups:
     """Return the citation metrics by fields of responses."""
     by = {key: attrgetter(key) for key in keys}
-    is_response = partial(_is, Response)
     measured = partial(figures, **options)
     total = "last" if len(keys) == 1 else ""
-    return Groups(about, measured, by, only=is_response, order=by_name, total=total)
-
-
-def _is(kind: type, record: Record) -> bool:
-    return isinstance(record, kind)
+    return Groups(about, measured, by, only=is_a(Response), order=by_name, total=total)
 
 
 #: The metrics that the paper breaks down by query distribution.
@@ -172,10 +167,10 @@ DATA_SET = DataSet(
         },
         notes={
             "only citation metrics for the full human evaluation can be compared with the "
-            "published totals (Liu et al. 2023)": partial(_is, Response),
+            "published totals (Liu et al. 2023)": is_a(Response),
             "judgements of cited pages have no citation metrics, because their files do not "
             "contain all statements of a response; 'shroom datasets convert verifiability' turns "
-            "the judgements into datapoints": partial(_is, PageJudgement),
+            "the judgements into datapoints": is_a(PageJudgement),
         },
     ),
     views={

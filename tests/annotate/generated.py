@@ -26,8 +26,20 @@ def asked(answer, *said, question="?"):
     return Question(question, answer, None, tuple(Generation(text, "normal") for text in said))
 
 
+def prompt_of(body):
+    """Return the prompt of a request in chat form."""
+    return body["messages"][0]["content"]
+
+
 def scores_of(scorer, *questions, run=RUN):
-    """Return the scores of each generation by its places; every item comes once."""
+    """Return the scores of each generation by its places, with all fields of the scorer."""
+    found = results_of(scorer, *questions, run=run)
+    assert all(tuple(scores) == scorer.fields for scores in found.values())
+    return found
+
+
+def results_of(scorer, *questions, run=RUN):
+    """Return the scores or the failure of each generation by its places; an item comes once."""
     items = {
         (place, g): scorer.item(one, g)
         for place, one in enumerate(questions)
@@ -36,6 +48,5 @@ def scores_of(scorer, *questions, run=RUN):
     distinct = list(dict.fromkeys(items.values()))
     found = list(scorer.score(distinct, run))
     assert sorted(map(repr, (item for item, _ in found))) == sorted(map(repr, distinct))
-    assert all(tuple(scores) == scorer.fields for _, scores in found)
     scores_by = dict(found)
     return {key: scores_by[item] for key, item in items.items()}

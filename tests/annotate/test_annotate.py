@@ -73,6 +73,14 @@ def counting(monkeypatch):
 # rankers
 
 
+def outcome(question, right, wrong):
+    """Return the category and the ranked texts, of the best refusal and of these generations."""
+    refusals = [g for g in question.generation if g.type == "uncertainty"]
+    best = [right, max(refusals, key=lambda g: g.rm_score), wrong]
+    word = "all-right" if not wrong else "partial-right" if right else "all-wrong"
+    return word, [g.text for g in best if g]
+
+
 def naive_percentile(questions, names, up, down):
     """Return categories and ranked texts, written out once more in plain loops."""
     every = [g for q in questions for g in q.generation]
@@ -90,13 +98,9 @@ def naive_percentile(questions, names, up, down):
         said = [g for g in question.generation if g.type == "normal"]
         sums = [sum(scaled[name](g) for name in scaled) for g in said]
         best, worst = int(np.argmax(sums)), int(np.argmin(sums))
-        right, wrong = sums[best] > sum(high.values()), sums[worst] < sum(low.values())
-        refusals = [g for g in question.generation if g.type == "uncertainty"]
-        rank = [said[best].text] if right else []
-        rank += [max(refusals, key=lambda g: g.rm_score).text]
-        rank += [said[worst].text] if wrong else []
-        word = "all-right" if not wrong else "partial-right" if right else "all-wrong"
-        found.append((word, rank))
+        right = said[best] if sums[best] > sum(high.values()) else None
+        wrong = said[worst] if sums[worst] < sum(low.values()) else None
+        found.append(outcome(question, right, wrong))
     return found
 
 
@@ -130,14 +134,12 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
     questions[1] = replace(questions[1], generation=questions[1].generation[:2])
     ranked = Percentile().rank(questions)
     assert [q.category for q in ranked.questions] == ["all-right", "all-wrong", None]
-    assert [[g.type for g in q.rank] for q in ranked.questions[:2]] == [
-        ["normal", "uncertainty"],
-        ["normal"],
-    ]
+    types = [[g.type for g in q.rank] for q in ranked.questions[:2]]
+    assert types == [["normal", "uncertainty"], ["normal"]]
     why = "because not all normal generations have this score"
     assert ranked.notes == [
-        "no generation has unigram_overlap_with_answer_score, so this score is left out of the sum",
         "probe_score is the same for all generations, so it is left out of the sum",
+        "no generation has unigram_overlap_with_answer_score, so this score is left out of the sum",
         f"sim2answer_score is left out of the sum for 1 of 3 questions, {why}",
         f"sim2gen_score is left out of the sum for 2 of 3 questions, {why}",
         (
@@ -185,12 +187,9 @@ def naive_length(questions):
                 names = ["uni"] if len(g.text) - len(question.answer) < 80 else list(columns)
                 total = sum(columns[name](g) for name in names)
                 (right if total > sum(median[name] for name in names) else wrong).append(g)
-        best = [max(right, key=lambda g: g.rm_score + g.sim2answer_score)] if right else []
-        refusals = [g for g in question.generation if g.type == "uncertainty"]
-        best += [max(refusals, key=lambda g: g.rm_score)]
-        best += [max(wrong, key=lambda g: g.rm_score - g.sim2answer_score)] if wrong else []
-        word = "all-right" if not wrong else "partial-right" if right else "all-wrong"
-        yield word, [g.text for g in best]
+        best = max(right, key=lambda g: g.rm_score + g.sim2answer_score, default=None)
+        worst = max(wrong, key=lambda g: g.rm_score - g.sim2answer_score, default=None)
+        yield outcome(question, best, worst)
 
 
 def scored_by_chance():
@@ -268,11 +267,8 @@ def test_scorers_see_what_those_before_have_added():
             yield from ((words, {"double": 2 * words}) for words in items)
 
     found = score([asked()], [Counting(), Second()])
-    assert [g.extra for g in found.questions[0].generation] == [
-        {"words": 3, "double": 6},
-        {"words": 3, "double": 6},
-        {},
-    ]
+    added = {"words": 3, "double": 6}
+    assert [g.extra for g in found.questions[0].generation] == [added, added, {}]
     assert found.computed == {"counting": 2, "second": 2}
     # Fields of an earlier run do not stay.
     again = score(found.questions, [Counting(fail="not")]).questions[0]
@@ -286,9 +282,7 @@ def test_scorers_see_what_those_before_have_added():
 @pytest.fixture
 def config(tmp_path, counting):
     def make(text="", rows=None, **more):
-        write_lines(
-            tmp_path / "in.jsonl", rows if rows is not None else rows_of([asked(0), asked(1)])
-        )
+        write_lines(tmp_path / "in.jsonl", rows or rows_of([asked(0), asked(1)]))
         content = {"data": "in.jsonl", "output": "out.jsonl", **more}
         path = tmp_path / "annotate.yaml"
         path.write_text(text or json.dumps(content), encoding="utf-8")
@@ -333,10 +327,8 @@ def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, confi
     assert "out.jsonl is complete, so there is nothing to resume" in err
     # What a run with another config, or on other data, would add is not there.
     config(scorers=["counting", "selfcheck"])
-    assert (
-        shroom("annotate", "run", path, "--resume")[1]
-        == "counting: 4 scored\nselfcheck: 4 scored\n"
-    )
+    out = shroom("annotate", "run", path, "--resume")[1]
+    assert out == "counting: 4 scored\nselfcheck: 4 scored\n"
     config(scorers=["counting"], rows=rows_of([asked(7)]))
     assert shroom("annotate", "run", path, "--resume")[1] == "counting: 2 scored\n"
 
@@ -418,10 +410,8 @@ def test_interrupted_a_run_says_what_is_kept(shroom, tmp_path, config, monkeypat
 
 
 def test_paths_in_lists_are_beside_the_config_as_well(config):
-    made = Config.read(config(scorers=[{"counting": {"log": ["./here", "there"]}}])).scorers[0]
-    assert made.log[0].endswith("/here")
-    assert made.log[0] != "./here"
-    assert made.log[1] == "there"
+    path = config(scorers=[{"counting": {"log": ["./here", "there"]}}])
+    assert Config.read(path).scorers[0].log == [str(path.with_name("here")), "there"]
 
 
 # ranking what has scores
@@ -473,9 +463,8 @@ def judged(n=30, seed=0):
 def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
     questions, rows = judged()
     ranked = Percentile().rank(questions).questions
-    found = agreement(
-        ranked, read_judgements(write_lines(tmp_path / "j.jsonl", rows)), NO_INTERVALS
-    )
+    people = read_judgements(write_lines(tmp_path / "j.jsonl", rows))
+    found = agreement(ranked, people, NO_INTERVALS)
     p = np.array([row["p(Hallucination)"] for row in rows])
     x = np.array([g.sim2answer_score for q in questions for g in q.generation[:3]])
     by_name = {row.score: row for row in found.scores}
@@ -516,10 +505,7 @@ def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
         ([(0.4, 0.8), (0.4, 0.9)], "0 of 2 scores agree with people "),
         ([(0.6, 0.8)], "1 of 1 score agrees with people "),
         ([(0.6, 0.8), None], "1 of 1 score agrees with people "),
-        (
-            [None, None],
-            "The agreement with people cannot be judged: no AUROC has a confidence interval.",
-        ),
+        ([None, None], "The agreement with people cannot be judged: no AUROC has a confidence "),
         ([], "The agreement with people cannot be judged: no AUROC has a confidence interval."),
     ],
 )

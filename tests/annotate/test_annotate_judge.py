@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 from chat_server import chat
+from generated import prompt_of, results_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.annotate.base import SCORERS, Failure
+from shroom.annotate.base import Failure
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.judge import Judge
 from shroom.core.datapoint import Datapoint, Task
-from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.detectors.judge.detector import Judge as Detector
 from shroom.detectors.judge.verdicts import share_at, side_of, step_of_verdict, verdict_of
@@ -43,10 +43,6 @@ def verdict(right=True, reason="It is so."):
     return json.dumps({"reason": reason, "answer": "right" if right else "wrong"})
 
 
-def prompt_of(body):
-    return body["messages"][0]["content"]
-
-
 def number_of(body):
     """Return the number of the generation that a request is about."""
     return int(prompt_of(body).split("Student's answer: generation ")[1].split(" ")[0])
@@ -55,18 +51,6 @@ def number_of(body):
 @pytest.fixture
 def judge(asking):
     return partial(asking, Judge)
-
-
-def made_of(asked, judge, run=None):
-    """Return the scores of each generation by its places."""
-    items = {
-        (place, g): judge.item(each, g)
-        for place, each in enumerate(asked)
-        for g in judge.places(each)
-    }
-    found = list(judge.score(list(dict.fromkeys(items.values())), run or Run()))
-    assert len(dict(found)) == len(found)
-    return {place: dict(found)[item] for place, item in items.items()}
 
 
 # The verdict in a reply
@@ -150,7 +134,7 @@ def test_p_is_that_of_the_token_of_the_verdict(tokens, place, top, p):
 )
 def test_the_kits_templates_ask_in_the_questions_language(serve, judge, template, asked, word):
     server = serve(lambda *_: chat("yes"))
-    made_of([question("{answer} Bob", asked=asked)], judge(server.url, template=template))
+    results_of(judge(server.url, template=template), question("{answer} Bob", asked=asked))
     (text,) = map(prompt_of, server.bodies)
     assert all(part in text for part in (asked, "Ada", "{answer} Bob", word))
     assert ('{"reason": ' in text) == (template == "reason")
@@ -164,28 +148,13 @@ def test_ones_own_templates(tmp_path, serve, judge):
     (folder / "en.txt").write_text("EN {question} {answer} {generation}")
     (folder / "zh.txt").write_text("ZH {question} {answer} {generation}")
     server = serve(lambda *_: chat("yes"))
-    made_of([question("g")], judge(server.url, template=str(file)))
-    made_of([question("g"), question("g", asked="谁")], judge(server.url, template=str(folder)))
+    results_of(judge(server.url, template=str(file)), question("g"))
+    results_of(judge(server.url, template=str(folder)), question("g"), question("g", asked="谁"))
     assert sorted(map(prompt_of, server.bodies)) == [
         "EN Who made it? Ada g",
         "Who made it?|Ada|g",
         "ZH 谁 Ada g",
     ]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"model": None}, "the scorer judge needs a model"),
-        ({"template": "raeson"}, "did you mean 'reason'"),
-        ({"endpoint": None, "template": "reason"}, "needs an endpoint"),
-        ({"top_logprobs": 21}, "top_logprobs: expected"),
-        ({"endpiont": "m"}, "did you mean 'endpoint'"),
-    ],
-)
-def test_a_wrong_setting_is_reported(wrong, said):
-    with pytest.raises(ShroomError, match=said):
-        SCORERS.make("judge", **{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
 
 
 def test_the_fields_of_a_verdict(serve, judge):
@@ -200,7 +169,7 @@ def test_the_fields_of_a_verdict(serve, judge):
         return chat('{"answer": "wrong"}', top)
 
     asked = question("true one", "false one", refusals=["I do not know."])
-    found = made_of([asked], judge(serve(answer).url))
+    found = results_of(judge(serve(answer).url), asked)
     assert found[0, 0] == {
         "gpt_judgement": "right",
         "gpt_judgement_score": 1,
@@ -214,9 +183,9 @@ def test_the_fields_of_a_verdict(serve, judge):
 
 def test_the_request(serve, judge):
     server = serve(lambda *_: chat("yes"))
-    made_of([question("g")], judge(server.url))
-    made_of([question("g")], judge(server.url, template="word", top_logprobs=0))
-    made_of([question("g")], judge(server.url, mode="completion"))
+    results_of(judge(server.url), question("g"))
+    results_of(judge(server.url, template="word", top_logprobs=0), question("g"))
+    results_of(judge(server.url, mode="completion"), question("g"))
     one, two, three = server.bodies
     assert (one["model"], one["temperature"], one["max_tokens"]) == ("m", 0, 512)
     assert (one["logprobs"], one["top_logprobs"], two["max_tokens"]) == (True, 5, 8)
@@ -227,8 +196,8 @@ def test_the_request(serve, judge):
 
 def test_long_generations_are_cut_and_reported(serve, judge):
     server, notes = serve(lambda *_: chat("yes")), []
-    asked = [question("x" * 10, "y" * 11)]
-    made_of(asked, judge(server.url, generation_chars=10), Run(note=notes.append))
+    asked = question("x" * 10, "y" * 11)
+    results_of(judge(server.url, generation_chars=10), asked, run=Run(note=notes.append))
     assert notes == ["the judge read only the first 10 characters of 1 generation"]
     assert not any("y" * 11 in prompt_of(body) for body in server.bodies)
 
@@ -239,10 +208,10 @@ def test_long_generations_are_cut_and_reported(serve, judge):
 def test_what_is_the_same_is_asked_once(serve, judge):
     server = serve(lambda *_: chat(verdict()))
     asked = [question("a", "a", "b"), question("b", "a"), question("a", asked="Another?")]
-    found = made_of(asked, judge(server.url))
+    found = results_of(judge(server.url), *asked)
     assert len(found) == 6
     assert len(server.bodies) == 3
-    assert made_of(asked, judge(server.url)) == found
+    assert results_of(judge(server.url), *asked) == found
     assert len(server.bodies) == 3
 
 
@@ -289,7 +258,7 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
 def test_a_run_without_hope_is_given_up(serve, judge):
     assert 2 * Judge(model="m").concurrency < HOPELESS
     server = serve(lambda *_: (404, {}, b"no"))
-    found = made_of(questions(14), judge(server.url, concurrency=4))
+    found = results_of(judge(server.url, concurrency=4), *questions(14))
     assert all(isinstance(scores, Failure) for scores in found.values())
     given_up = [s for s in found.values() if "not sent, because 50 requests in a row" in s.reason]
     assert 70 - len(server.bodies) == len(given_up) > 0
@@ -309,7 +278,7 @@ def test_a_dry_run_asks_and_touches_nothing(serve, judge, tmp_path):
     assert "1536 output tokens, a cost of at most about 0.00" in said
     assert "\n" not in said
     assert not (tmp_path / "cache").exists()
-    made_of([question("c")], priced)
+    results_of(priced, question("c"))
     assert priced.cost(work).startswith("2 requests (1 more answer from the cache)")
     assert "unknown cost (set price_in" in judge(server.url).cost(work)
     assert judge(server.url).cost([]).startswith("0 requests")
@@ -328,7 +297,7 @@ def test_a_local_model_gives_the_p_of_the_detector(tiny, monkeypatch, tmp_path):
     texts = ["the cat", "a dog of the old town", "the cat"]
     asked = [question(*texts), question("x", asked="谁？")]
     made, steps = Judge(model=folder, template=str(template)), []
-    found = made_of(asked, made, Run(report=lambda *step: steps.append(step)))
+    found = results_of(made, *asked, run=Run(report=lambda *step: steps.append(step)))
     assert steps[-1] == (3, 3)
     points = [Datapoint(hyp=text, src="", tgt="Ada", task=Task.DM) for text in texts]
     p = 1 - Detector(model=folder, template=str(support)).p(points)

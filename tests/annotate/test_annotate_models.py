@@ -51,26 +51,19 @@ def llama_reward(folder, *, chat):
     return folder
 
 
-def padding_at_the_end(folder, *, config=None, **more):
-    """Name the end token as padding in the tokenizer, and perhaps in the configuration."""
+def with_padding(folder, *, config=None, **tokens):
+    """Change what names the padding of a model, in its configuration and in the tokenizer."""
     tiny_models.change(folder, "config.json", pad_token_id=config)
-    tiny_models.change(folder, "tokenizer_config.json", pad_token="</s>", **more)  # noqa: S106
-    return folder
-
-
-def without_padding(folder):
-    """Take from a model what names its padding, as many have none."""
-    tiny_models.change(folder, "config.json", pad_token_id=None)
-    tiny_models.change(folder, "tokenizer_config.json", pad_token=None)
+    tiny_models.change(folder, "tokenizer_config.json", **tokens)
     return folder
 
 
 #: Ways of naming the end token as padding: as GPT-2, as Qwen2, as Llama, and in the configuration.
 PADDING_AT_THE_END = {
-    "one mark": {"bos_token": "</s>", "unk_token": "</s>"},
-    "no other mark": {"bos_token": None, "unk_token": None},
-    "other marks": {},
-    "named": {"config": 2},
+    "one mark": {"pad_token": "</s>", "bos_token": "</s>", "unk_token": "</s>"},
+    "no other mark": {"pad_token": "</s>", "bos_token": None, "unk_token": None},
+    "other marks": {"pad_token": "</s>"},
+    "named": {"pad_token": "</s>", "config": 2},
 }
 
 
@@ -82,9 +75,11 @@ def rewards(tiny, tmp_path_factory):
         "bert": tiny("nli_model", "bert", labels=("score",)),
         "chat": llama_reward(tmp_path_factory.mktemp("chat"), chat=True),
         "plain": llama_reward(tmp_path_factory.mktemp("plain"), chat=False),
-        "padless": without_padding(llama_reward(tmp_path_factory.mktemp("less"), chat=False)),
+        "padless": with_padding(
+            llama_reward(tmp_path_factory.mktemp("less"), chat=False), pad_token=None
+        ),
         **{
-            form: padding_at_the_end(llama_reward(tmp_path_factory.mktemp(form), chat=True), **more)
+            form: with_padding(llama_reward(tmp_path_factory.mktemp(form), chat=True), **more)
             for form, more in PADDING_AT_THE_END.items()
         },
     }
@@ -179,14 +174,24 @@ def test_a_configuration_that_names_the_end_as_padding_is_noted(rewards):
     [
         ("reward", {}, "reward needs model: a reward model"),
         ("reward", {"model": "m", "template": "{question}"}, "needs the placeholder {generation}"),
-        (
-            "reward",
-            {"model": "m", "template": "{question} {genration}"},
-            "did you mean 'generation'",
-        ),
+        ("reward", {"model": "m", "template": "{question} {genration}"}, "mean 'generation'"),
         ("selfcheck", {"methods": "ngrams"}, "did you mean 'ngram'"),
         ("selfcheck", {"methods": ["ngram", "nli"]}, "nli needs a model; set nli_model"),
         ("selfcheck", {"methods": "bertscore"}, "bertscore needs a model; set encoder"),
+        ("judge", {}, "the scorer judge needs a model"),
+        ("judge", {"model": "m", "template": "raeson"}, "did you mean 'reason'"),
+        ("judge", {"model": "m", "template": "reason"}, "needs an endpoint"),
+        ("judge", {"model": "m", "top_logprobs": 21}, "top_logprobs: expected"),
+        ("judge", {"model": "m", "endpiont": "m"}, "did you mean 'endpoint'"),
+        ("similarity", {"model": 3}, "model: expected a name, got 3"),
+        ("similarity", {"revision": "v1"}, "revision requires a model; add one"),
+        ("similarity", {"detector": "cross-encodr"}, "detector 'cross-encodr'; did you mean"),
+        ("similarity", {"detector": "a:b"}, "the detector 'a:b' is an import path"),
+        ("similarity", {"detector": "nli"}, "the detector nli needs --model"),
+        ("unigram", {"top_k": 0}, "top_k: expected a whole number of at least 1, got 0"),
+        ("unigram", {"language": "chinese"}, "language: expected one of auto, zh, en, other"),
+        ("unigram", {"dictionary": "no.txt"}, r"dictionary: no\.txt: no such file"),
+        ("unigram", {"dictionary": "x", "language": "en"}, "only for Chinese, but language is en"),
     ],
 )
 def test_a_wrong_setting_is_reported(name, settings, message):

@@ -6,6 +6,7 @@ import pytest
 import tiny_models
 from chat_server import chat
 from conftest import write_lines
+from generated import prompt_of
 
 from shroom.annotate.generate import Answers, Generator
 from shroom.annotate.generations import read
@@ -18,8 +19,7 @@ def questions(tmp_path):
         {"question": "Who made it?", "answer": "Ada", "source": "mine"},
         {"question": "谁写的？", "generation": ["Before."]},
     ]
-    path = tmp_path / "questions.jsonl"
-    return write_lines(path, rows)
+    return write_lines(tmp_path / "questions.jsonl", rows)
 
 
 @pytest.fixture
@@ -35,10 +35,6 @@ def generate(shroom, tmp_path, questions, monkeypatch):
         return (*shroom(*args, *where, *options), output)
 
     return run
-
-
-def prompt_of(body):
-    return body["messages"][0]["content"]
 
 
 def numbered(body, _):

@@ -6,6 +6,7 @@ import pytest
 import tiny_models
 from chat_server import chat
 from conftest import write_lines
+from generated import prompt_of
 
 from shroom.annotate.generate_queries import (
     DUPLICATE,
@@ -19,18 +20,15 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.datasets import queries
 
 SEEDS = [
-    f"Should {who} be {what}?"
-    for who, what in [
-        ("zoos", "closed"),
-        ("public libraries", "open at night"),
-        ("homework", "abolished in primary schools"),
-        ("the census", "held every year"),
-        ("bell ringing", "allowed before nine"),
-        ("footballers", "paid like nurses"),
-        ("museums", "free"),
-        ("school days", "shorter"),
-        ("letters", "written by hand"),
-    ]
+    "Should zoos be closed?",
+    "Should public libraries be open at night?",
+    "Should homework be abolished in primary schools?",
+    "Should the census be held every year?",
+    "Should bell ringing be allowed before nine?",
+    "Should footballers be paid like nurses?",
+    "Should museums be free?",
+    "Should school days be shorter?",
+    "Should letters be written by hand?",
 ]
 PROMPTS = [item.prompt for item in Prompts(SEEDS, examples=5).items(60)]
 
@@ -52,7 +50,7 @@ def answer(number):
 
 
 def call_of(body):
-    return PROMPTS.index(body["messages"][0]["content"])
+    return PROMPTS.index(prompt_of(body))
 
 
 def model(body, _=None):
@@ -225,9 +223,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
     server = serve(model)
     code, stdout, _ = make(server.url, "--dry-run")
     assert code == 0
-    assert stdout.startswith(
-        f"{PROMPTS[0]}\n\nat least 5 requests (0 more answers from the cache), about "
-    )
+    assert stdout.startswith(f"{PROMPTS[0]}\n\nat least 5 requests (0 more answers from the ")
     assert not server.bodies
     assert not list(out.parent.glob("new*"))
 
@@ -242,21 +238,17 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
         (["--endpoint", "localhost"], 2, "expected a URL such as"),
         (["--set", "thershold=1"], 2, "no setting 'thershold'"),
         (["-o", "-"], 2, "the result is written to a file"),
+        (["-o", "seeds.jsonl"], 1, "is an input"),
     ],
 )
-def test_wrong_command_lines(serve, make, more, code, message):
-    server = serve(model)
+def test_wrong_command_lines(serve, make, seeds, monkeypatch, more, code, message):
+    monkeypatch.chdir(seeds.parent)
+    server, content = serve(model), seeds.read_bytes()
     found, _, stderr = make(server.url, *more)
+    assert seeds.read_bytes() == content
     assert (found, "Traceback" in stderr) == (code, False)
     assert message in stderr
     assert not server.bodies
-
-
-def test_seeds_are_never_touched(serve, make, seeds):
-    content = seeds.read_bytes()
-    code, _, stderr = make(serve(model).url, "-o", seeds)
-    assert (code, "is an input" in stderr) == (1, True)
-    assert seeds.read_bytes() == content
 
 
 def test_a_local_model_is_asked_as_well(shroom, seeds, out, tmp_path):

@@ -20,6 +20,7 @@ from shroom.annotate.probe.saved_probe import SavedProbe
 from shroom.annotate.probe.train import Plan, labelled, make
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question, to_dict
+from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store
 from shroom.metrics.classification import balanced_accuracy
@@ -151,38 +152,30 @@ def test_the_signal_is_found_where_it_was_put(telling, tmp_path, position):
 
 # ---------------------------------------------------------------- reading states
 
-SMALL = {"vocab_size": WORDS + 2, "pad_token_id": 0}
 SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4}
-SHORT_SIZES = {"n_embd": 32, "n_layer": 3, "n_head": 4}
 ARCHITECTURES = {
     "llama": SIZES,
-    "gpt2": SHORT_SIZES,
+    "gpt2": {"n_embd": 32, "n_layer": 3, "n_head": 4},
     "opt": {**SIZES, "ffn_dim": 48, "word_embed_proj_dim": 32},
     "bloom": {"hidden_size": 32, "n_layer": 3, "n_head": 4},
 }
 
 
-def random_reader(name: str, **more) -> Reader:
+def random_reader(name: str) -> Reader:
     """Return a reader of a random model, made without any file."""
     import torch
     import transformers
 
-    settings = {**SMALL, **ARCHITECTURES[name], **more}
+    settings = {"vocab_size": WORDS + 2, "pad_token_id": 0, **ARCHITECTURES[name]}
     kind = transformers.models.auto.configuration_auto.CONFIG_MAPPING[name]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = transformers.AutoModelForCausalLM.from_config(kind(**settings))
         for parameter in model.parameters():
             torch.nn.init.normal_(parameter, std=0.2)
-    return reader_of(model.eval())
-
-
-def reader_of(model, tokenizer=None) -> Reader:
-    from shroom.inference import hub
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(hub, "model", lambda *_: model)
-        patch.setattr(hub, "tokenizer", lambda *_: tokenizer or words_tokenizer())
+        patch.setattr(hub, "model", lambda *_: model.eval())
+        patch.setattr(hub, "tokenizer", lambda *_: words_tokenizer())
         return Reader("random")
 
 
@@ -265,9 +258,7 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     plan = Plan(telling, folds=2, how=NO_INTERVALS)
     given = [*questions(20), Question(text, "A", "", (), "all-right")]
     make(given, plan, tmp_path / "probe", Run(note=said.append), lambda *_: None)
-    assert said == [
-        "1 question might have been truncated: the model reads only the last 64 tokens",
-    ]
+    assert said == ["1 question might have been truncated: the model reads only the last 64 tokens"]
 
 
 # ---------------------------------------------------------------- models it refuses
@@ -371,7 +362,7 @@ def test_constant_columns_and_their_rounding_do_not_count():
 def test_the_figures_are_those_of_plain_folds():
     values, knows = noisy(60, 4)
     states = {0: values[:, 1:], 1: values}
-    figures, *_ = train([0, 1], states.__getitem__, knows, folds=4, seed=2, how=Intervals(50))
+    figures, *_ = train([0, 1], states.__getitem__, knows, folds=4, how=Intervals(50, seed=2))
     decisions = np.empty(60)
     for fit, judge in splits(knows, 4, 2):
         decisions[judge] = fitted(values[fit], knows[fit], 2)[0].decide(values[judge])
@@ -424,15 +415,15 @@ def test_what_is_left_out(reader):
     # Blanks around a question are read, and tell it from others.
     assert frame(reader.tokenizer, "m", "last", "completion").text(" Why?\t") == " Why?\t"
     blank = [Question(f"Blank{end}", "A", "", (), "all-right") for end in ("? ", "?")]
-    assert labelled([*blank, questions(2)[1]], least=1).questions[0] == "Blank? "
+    assert next(iter(labelled([*blank, questions(2)[1]], least=1)[0])) == "Blank? "
     given = [
         *with_categories(["all-right", "all-wrong", "partial-right", None]),
         Question(" \n", "", "", (), "all-right"),
         *with_categories(["all-right", "all-right"]),
     ]
-    found = labelled(given, least=0)
-    assert found.questions == [given[0].question]
-    assert found.left_out == {
+    knows, left_out = labelled(given, least=0)
+    assert knows == {given[0].question: True}
+    assert left_out == {
         "partial-right": 1,
         "without a category": 1,
         "blank": 1,
@@ -471,10 +462,9 @@ def test_mistakes_of_the_command_line(shroom, refused, tmp_path, made, telling):
 
 
 def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
-    given = [*questions(40, seed=9), Question(" ", "A", "", (Generation("A.", "normal"),))]
-    data = write_questions(
-        tmp_path / "q.jsonl", [structs.replace(each, category=None) for each in given]
-    )
+    given = [structs.replace(each, category=None) for each in questions(40, seed=9)]
+    given += [Question(" ", "A", "", (Generation("A.", "normal"),))]
+    data = write_questions(tmp_path / "q.jsonl", given)
     output = tmp_path / "scored.jsonl"
     code, out, err = shroom("annotate", "probe", "score", data, "--probe", made, "-o", output)
     assert (code, out) == (1, "")
@@ -528,12 +518,7 @@ def test_a_damaged_probe(made, tmp_path):
         ((0.6, 0.8), (0.4, 0.8), "is better than chance", "not significantly better than the maj"),
         ((0.4, 0.8), (0.2, 0.4), "is not significantly better than chance", "worse than the maj"),
         ((0.2, 0.4), None, "is worse than chance", "not significantly better than the majority"),
-        (
-            None,
-            None,
-            "cannot be judged: its AUROC of 0.700 has no confidence interval (n = 80)",
-            "",
-        ),
+        (None, None, "cannot be judged: its AUROC of 0.700 has no confidence interval (n = ", ""),
     ],
 )
 def test_the_verdict(made, auroc, accuracy, chance, majority):
@@ -546,17 +531,14 @@ def test_the_verdict(made, auroc, accuracy, chance, majority):
     assert repr(saved).startswith("SavedProbe(llama, layer 2, AUROC 0.700")
 
 
-def test_the_report_as_text_and_json(made, shroom, in_json):
-    code, out, err = shroom("annotate", "probe", "report", made)
-    assert (code, err) == (0, "")
-    lines = out.splitlines()
-    starred = next(line for line in lines if line.startswith("layer 2 *"))
+def test_the_report_as_text_and_json(made, done, in_json):
+    lines = done("annotate", "probe", "report", made).splitlines()
+    (starred,) = (line for line in lines if line.startswith("layer 2 *"))
     assert "[" in starred
     assert sum("*" in line for line in lines) == 2
-    assert len([line for line in lines if line.startswith("layer ")]) == 5
+    assert sum(line.startswith("layer ") for line in lines) == 5
     assert any(line.startswith("floor: majority label") and "0.500" in line for line in lines)
     assert "- 80 questions: 40 all-right, 40 all-wrong" in lines
-    assert "nan" not in out
     found = in_json("annotate", "probe", "report", made)
     assert found["best"] == found["layer"] == 2
     assert [row["layer"] for row in found["layers"]] == [0, 1, 2, 3, 4]

@@ -73,13 +73,8 @@ def test_forms_of_ones_own():
     asked = Question("1+1?", "2", None, (without_type, refusal))
     assert [own.item(asked, g) for g in (0, 1)] == [("[maths] 1+1?", "x"), ("1+1?!", "x")]
     assert Reward("m").item(asked, 1) == ("1+1?", "x")
-    made = [
-        own,
-        Reward("m"),
-        Reward("m", template="dreamcatcher"),
-        Reward("m", question="{question}!"),
-    ]
-    assert len({scorer.identity for scorer in made}) == 4
+    others = ({}, {"template": "dreamcatcher"}, {"question": "{question}!"})
+    assert len({own.identity, *(Reward("m", **each).identity for each in others)}) == 4
     with pytest.raises(ShroomError, match="did you mean 'task'"):
         Reward("m", question="{question} {tasks}")
 

@@ -10,16 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
-from shroom.datasets.dreamcatcher import (
-    Generation,
-    Preference,
-    Question,
-    Turn,
-    datapoints,
-    lines,
-    read,
-    to_dict,
-)
+from shroom.datasets import dreamcatcher
+from shroom.datasets.dreamcatcher import Generation, Question, datapoints, lines, read, to_dict
 
 REAL = DATA / "dreamcatcher"
 
@@ -136,8 +128,8 @@ def test_every_field_is_read(tmp_path):
     assert (scored.rm_score, scored.sim2gen_score, scored.probe_score) == (-0.5, 1, 0.5)
     assert labelled.generation[1].sim2gen_score is None
     assert (labelled.rank, labelled.category) == (labelled.generation, "partial-right")
-    query, texts = (Turn("human", "三加四是多少?"),), ("三加四是七。", "我不知道。")
-    assert ranked == Preference(query, texts, "all-right")
+    query, texts = dreamcatcher.Turn("human", "三加四是多少?"), ("三加四是七。", "我不知道。")
+    assert ranked == dreamcatcher.Preference((query,), texts, "all-right")
     assert [to_dict(record) for record in found.records] == [GENERATED, LABELLED, RANKED]
     # Each form has its own blanks and slashes.
     first, second, _ = lines(found.records)
@@ -154,47 +146,33 @@ def test_every_field_is_read(tmp_path):
         (LABELLED, [*THIRD, "rm_score"], "0.5", "number-odd", "generation[2].rm_score"),
         (LABELLED, [*THIRD, "probe_score"], math.nan, "number-odd", "generation[2].probe_score"),
         (LABELLED, [*THIRD, "onegram_probs"], {"a": 1}, "list-odd", "generation[2].onegram_probs"),
-        (
-            LABELLED,
-            [*THIRD, "onegram_probs", 0],
-            {"a": "b"},
-            "list-odd",
-            "generation[2].onegram_probs",
-        ),
+        (LABELLED, [*THIRD, "onegram_probs", 0], {"a": "b"}, "list-odd",
+         "generation[2].onegram_probs"),
         (LABELLED, ["category"], "all-odd", "word-odd", "category"),
         (LABELLED, ["rank"], "none", "list-odd", "rank"),
         (LABELLED, ["rank", 1, "text"], "另一个", "rank-unknown", "rank[1]"),
         (RANKED, ["task"], ..., "text-odd", "task"),
+        (GENERATED, ["question"], ..., "row-value", "question"),
+        (GENERATED, ["generation"], "是七。", "row-value", "generation"),
+        (GENERATED, ["generation", 0], "是七。", "row-value", "generation"),
+        (GENERATED, ["generation", 0, "text"], ..., "row-value", "generation[0].text"),
+        (RANKED, ["query"], "?", "row-value", "query"),
+        (RANKED, ["query", 0, "text"], ..., "row-value", "query[0].text"),
+        (RANKED, ["preference", 0], 1, "row-value", "preference"),
     ],
-)
-def test_what_is_odd_is_reported_once_and_written_back(tmp_path, row, where, value, code, key):
+)  # fmt: skip
+def test_what_is_odd_is_reported_once_and_written_back_or_dropped(
+    tmp_path, row, where, value, code, key
+):
     odd = changed(row, where, value)
     if key.startswith("generation[2]"):  # what is ranked is among the generations
         odd["rank"] = odd["generation"]
-    path = save(tmp_path / "a.jsonl", GENERATED, odd)
+    path = save(tmp_path / "a.jsonl", LABELLED, odd)
     found = read(path)
-    problems = [(p.code, p.file, p.index, p.key) for p in found.problems if p.index == 1]
-    assert problems == [(code, str(path), 1, key)]
-    assert json.dumps(to_dict(found.records[1]), sort_keys=True) == json.dumps(odd, sort_keys=True)
-
-
-@pytest.mark.parametrize(
-    ("row", "where", "value", "key"),
-    [
-        (GENERATED, ["question"], ..., "question"),
-        (GENERATED, ["generation"], "是七。", "generation"),
-        (GENERATED, ["generation", 0], "是七。", "generation"),
-        (GENERATED, ["generation", 0, "text"], ..., "generation[0].text"),
-        (RANKED, ["query"], "?", "query"),
-        (RANKED, ["query", 0, "text"], ..., "query[0].text"),
-        (RANKED, ["preference", 0], 1, "preference"),
-    ],
-)
-def test_a_row_that_cannot_be_used_is_dropped_and_counted(tmp_path, row, where, value, key):
-    found = read(save(tmp_path / "a.jsonl", changed(row, where, value), LABELLED))
-    assert (len(found.records), found.dropped) == (1, 1)
-    (problem,) = found.problems
-    assert (problem.code, problem.index, problem.key) == ("row-value", 0, key)
+    assert [(p.code, p.file, p.index, p.key) for p in found.problems] == [(code, str(path), 1, key)]
+    assert (len(found.records), found.dropped) == ((1, 1) if code == "row-value" else (2, 0))
+    for record in found.records[1:]:
+        assert json.dumps(to_dict(record), sort_keys=True) == json.dumps(odd, sort_keys=True)
 
 
 @given(

@@ -41,19 +41,9 @@ def save(path, rows, header=HEADER, encoding="utf-8"):
 
 
 def response(**changes):
-    known = {
-        "file": "gt",
-        "conv_index": 1,
-        "dial_index": None,
-        "model_type": "GPT2-small",
-        "decoding": "DBS",
-        "context": "A: Hi <br>",
-        "knowledge": "Soup is hot.",
-        "response": "It is.",
-        "given_correctness": 1.0,
-        "hallucination": False,
-        "verifiable": True,
-    }
+    known = {"file": "gt", "conv_index": 1, "model_type": "GPT2-small", "decoding": "DBS"}
+    known |= {"context": "A: Hi <br>", "knowledge": "Soup is hot.", "response": "It is."}
+    known |= {"given_correctness": 1.0, "hallucination": False, "verifiable": True}
     return Response(**{**known, **changes})
 
 

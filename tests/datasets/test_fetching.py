@@ -32,13 +32,6 @@ def sha256(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def head(handler, length):
-    """Send the head of an answer with a body of a length."""
-    handler.send_response(200)
-    handler.send_header("Content-Length", str(length))
-    handler.end_headers()
-
-
 @pytest.fixture
 def start(serve):
     """Start servers of some content, or of what a function makes of a path."""
@@ -119,8 +112,9 @@ def test_json_has_every_file_and_a_second_fetch_sends_no_request(start, publish,
         "url": f"{server.url}/all.jsonl",
         "refusals": [],
     }
-    for result, url in ((json.loads(out), file["url"]), (json.loads(again), None)):
-        assert result == {"name": "felm", "folder": str(folder), "files": [{**file, "url": url}]}
+    about = {"name": "felm", "folder": str(folder)}
+    assert json.loads(out) == {**about, "files": [file]}
+    assert json.loads(again) == {**about, "files": [{**file, "url": None}]}
 
 
 def test_to_names_another_folder_and_an_own_mirror_comes_first(
@@ -158,6 +152,11 @@ def test_a_file_without_a_known_hash_is_stored_and_its_hash_told(start, publish,
 # What goes wrong, and the next mirror
 
 
+def sending(content):
+    """Return what makes a server send these bytes, whatever is asked."""
+    return lambda _: lambda handler: handler.wfile.write(content)
+
+
 BROKEN = {
     "no such page": ((404, {}, b"no such page"), "answered 404 Client Error: Not Found"),
     "other content": (OTHER, f"expected {sha256(CONTENT)} but got {sha256(OTHER)}"),
@@ -166,15 +165,11 @@ BROKEN = {
     "another scheme": ((302, {"Location": "file:///etc/passwd"}, b""), "No connection adapters"),
     "a circle": ((302, {"Location": "/x"}, b""), "Exceeded 30 redirects"),
     "escapes": (
-        lambda _: (
-            lambda handler: handler.wfile.write(
-                b"HTTP/1.1 404 \x1b[31mred\r\nContent-Length: 0\r\n\r\n"
-            )
-        ),
+        sending(b"HTTP/1.1 404 \x1b[31mred\r\nContent-Length: 0\r\n\r\n"),
         "answered 404 Client Error: \\u001b[31mred",
     ),
-    "closed": (lambda _: lambda _: None, "Remote end closed connection without response"),
-    "something else": (lambda _: lambda handler: handler.wfile.write(b"SSH-2.0-x\r\n"), "SSH"),
+    "closed": (sending(b""), "Remote end closed connection without response"),
+    "something else": (sending(b"SSH-2.0-x\r\n"), "SSH"),
 }
 
 
@@ -241,16 +236,9 @@ def test_a_server_that_cannot_be_reached_is_tried_once_for_all_files(
     monkeypatch, start, cache, dead_url
 ):
     good = start(lambda path: path.encode() * 9)
-    files = [
-        File(
-            name,
-            "none stated",
-            (f"{dead_url}/{name}", f"{good.url}/{name}"),
-            sha256=sha256(f"/{name}".encode() * 9),
-        )
-        for name in ("a", "b", "c")
-    ]
-    monkeypatch.setitem(SOURCES, "felm", Source("felm", tuple(files)))
+    urls = {name: (f"{dead_url}/{name}", f"{good.url}/{name}") for name in ("a", "b", "c")}
+    files = tuple(File(name, "none stated", listed) for name, listed in urls.items())
+    monkeypatch.setitem(SOURCES, "felm", Source("felm", files))
     opened, retrieve = [], pooch.retrieve
     monkeypatch.setattr(
         pooch, "retrieve", lambda url, *a, **b: opened.append(url) or retrieve(url, *a, **b)
@@ -260,21 +248,15 @@ def test_a_server_that_cannot_be_reached_is_tried_once_for_all_files(
     assert [url.startswith(dead_url) for url in opened] == [True, False, False, False]
 
 
-def stalling(came, released):
-    """Answer with the first half, and wait."""
+def test_a_server_that_is_silent_at_the_start_or_in_the_middle(start, publish):
+    released = threading.Event()
 
     def stall(handler):
-        head(handler, len(CONTENT))
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(CONTENT))
         handler.wfile.write(CONTENT[:HALF])
-        came.set()
         released.wait(10)
 
-    return lambda _: stall
-
-
-def test_a_server_that_is_silent_at_the_start_or_in_the_middle(start, publish):
-    came, released = threading.Event(), threading.Event()
-    silent, stalled = start(lambda _: lambda _: released.wait(5)), start(stalling(came, released))
+    silent, stalled = start(lambda _: lambda _: released.wait(5)), start(lambda _: stall)
     folder = publish(f"{silent.url}/x", f"{stalled.url}/y")
     with pytest.raises(ShroomError) as refused:
         fetch("felm", timeout=0.1)

@@ -77,10 +77,8 @@ def test_a_list_and_lines_read_alike_under_any_name(tmp_path):
     (tmp_path / "list.json").write_text(json.dumps(rows))
     (tmp_path / "short.json").write_text(json.dumps(rows[:1], indent=1))
     assert read(tmp_path / "list.json").records[:1] == read(tmp_path / "short.json").records
-    assert (
-        read(write_lines(tmp_path / "a.jsonl", rows)).records
-        == read(tmp_path / "list.json").records
-    )
+    as_lines = write_lines(tmp_path / "a.jsonl", rows)
+    assert read(as_lines).records == read(tmp_path / "list.json").records
 
 
 def test_the_table_counts_texts(gold, in_json):
@@ -88,31 +86,6 @@ def test_the_table_counts_texts(gold, in_json):
     assert found["labels"] == {"texts": {"hallucinated": 12, "right": 9}}
     rows = {row["task"]: (row["records"], row["texts"]) for row in found["tables"]["task"]}
     assert rows == {**dict.fromkeys(FILES, (3, 6)), "general": (3, 3), "all": (12, 21)}
-
-
-@pytest.mark.parametrize(
-    ("row", "changed", "code", "key"),
-    [
-        (QUESTION, {"right_answer": " "}, "row-value", "right_answer"),
-        (QUESTION, {"hallucinated_answer": None}, "row-value", "hallucinated_answer"),
-        (QUESTION, {"knowledge": 5}, "row-value", "knowledge"),
-        (DIALOGUE, {"dialogue_history": ["a"]}, "row-value", "dialogue_history"),
-        (ARTICLE, {"document": ""}, "row-value", "document"),
-        (REPLY, {"hallucination": "Yes"}, "row-value", "hallucination"),
-        (REPLY, {"hallucination": True}, "row-value", "hallucination"),
-        (REPLY, {"hallucination_spans": "none"}, "list-odd", "hallucination_spans"),
-        (REPLY, {"ID": 7}, "text-odd", "ID"),
-    ],
-)
-def test_what_is_odd_is_reported_with_its_place(tmp_path, row, changed, code, key):
-    rows = [numbered(row)[0], numbered(row)[1] | changed, {"x": 1}]
-    found = read(write_lines(tmp_path / "data.json", rows))
-    assert [(problem.code, problem.index, problem.key) for problem in found.problems] == [
-        *[(code, 1, key)] * (code != "row-value"),
-        *[("row-value", 1, key)] * (code == "row-value"),
-        ("row-value", 2, None),
-    ]
-    assert found.dropped == 1 + (code == "row-value")
 
 
 # judgements
@@ -190,7 +163,5 @@ def test_predictions_of_a_detector_are_written_and_scored(gold, tmp_path, shroom
     assert shroom(*convert)[0] == 0
     (result,) = in_json("score", native, gold, "--no-ci")["results"]
     assert result["accuracy"] == result["floors"]["flag everything"]["accuracy"] == 12 / 21
-    assert {task: part["accuracy"] for task, part in result["by_task"].items()} == {
-        **dict.fromkeys(FILES, 0.5),
-        "general": 1.0,
-    }
+    by_task = {task: part["accuracy"] for task, part in result["by_task"].items()}
+    assert by_task == {**dict.fromkeys(FILES, 0.5), "general": 1.0}

@@ -40,17 +40,15 @@ def answers(n=12, lang="EN", split="val"):
 
 def marked(rows, shift=2):
     """Return predictions for answers: their marks moved by some characters."""
-    return [
-        {
-            "id": row["id"],
-            "soft_labels": [
-                {**span, "start": span["start"] + shift, "end": span["end"] + shift}
-                for span in row["soft_labels"]
-            ],
-            "hard_labels": [[a + shift, b + shift] for a, b in row["hard_labels"]],
-        }
-        for row in rows
-    ]
+    said = []
+    for row in rows:
+        soft = [
+            {**span, "start": span["start"] + shift, "end": span["end"] + shift}
+            for span in row["soft_labels"]
+        ]
+        hard = [[start + shift, end + shift] for start, end in row["hard_labels"]]
+        said.append({"id": row["id"], "soft_labels": soft, "hard_labels": hard})
+    return said
 
 
 def responses(n=20, seed=0):
@@ -157,10 +155,9 @@ def test_segments_equal_scikit_learn(shroom, tmp_path, key):
         counts = zip(("TN", "FP", "FN", "TP"), sk.confusion_matrix(y, z).ravel().tolist())
         return {"segment_f1": sk.f1_score(y, z), **dict(counts)}
 
-    slices = {(by, value): part for by in ("domain", "source") for value, part in
-              result[f"by_{by}"].items()}  # fmt: skip
-    assert {value for by, value in slices if by == "domain"} == set(DOMAINS)
-    for (by, value), part in {(None, None): result, **slices}.items():
+    slices = [(by, *pair) for by in ("domain", "source") for pair in result[f"by_{by}"].items()]
+    assert {value for by, value, _ in slices if by == "domain"} == set(DOMAINS)
+    for by, value, part in [(None, None, result), *slices]:
         for name, figure in expected(by, value).items():
             assert part[name] == pytest.approx(figure, abs=1e-12)
         assert part["segment_f1_ci"][0] <= part["segment_f1"] <= part["segment_f1_ci"][1]
@@ -280,14 +277,12 @@ def test_a_folder_of_another_data_set_is_told_as_gold(tmp_path, monkeypatch, pat
 
 @pytest.mark.parametrize("ending", ["gold", "txt", "v1"])
 def test_files_with_an_ending_of_their_own_are_told_by_their_beginning(shroom, tmp_path, ending):
-    usual = (lines(tmp_path / "g.jsonl", answers()), lines(tmp_path / "p.jsonl", marked(answers())))
-    other = [path.rename(path.with_suffix(f".{ending}")) for path in usual]
-    straight = [
-        lines(path, path_rows) for path, path_rows in zip(usual, (answers(), marked(answers())))
-    ]
+    usual = lines(tmp_path / "p.jsonl", marked(answers())), lines(tmp_path / "g.jsonl", answers())
     more = ("--no-ci", "--format", "json")
-    found = shroom("score", other[1], other[0], *more)
-    assert (found[0], found[1]) == (0, shroom("score", straight[1], straight[0], *more)[1])
+    straight = shroom("score", *usual, *more)[:2]
+    other = [path.rename(path.with_suffix(f".{ending}")) for path in usual]
+    assert straight[0] == 0
+    assert shroom("score", *other, *more)[:2] == straight
 
 
 @pytest.mark.parametrize(

@@ -101,35 +101,6 @@ def test_view_and_tables_agree_on_what_counts(gold, in_json):
     assert (whole["responses"], whole["implicit_true"]) == (12, 1)
 
 
-@pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
-        ({"labels": [span(11, 15, "Chile")]}, [("span-text", 0, "labels[0]")]),
-        ({"labels": [span(90, 95, "Peru")]}, [("span-empty", 0, "labels[0]")]),
-        ({"labels": [span(15, 11, "Peru")]}, [("span-empty", 0, "labels[0]")]),
-        ({"labels": [span(-1, 4, "Oslo")]}, [("row-value", 0, "labels[0].start")]),
-        ({"labels": [{"start": 0}]}, [("row-value", 0, "labels[0].end")]),
-        ({"labels": ["Peru"]}, [("row-value", 0, "labels")]),
-        ({"labels": None}, [("row-value", 0, "labels")]),
-        (
-            {"labels": [span(0, 4, "Oslo", label_type="Odd")]},
-            [("word-odd", 0, "labels[0].label_type")],
-        ),
-        ({"response": " "}, [("row-value", 0, "response")]),
-        ({"source_id": "s9"}, [("row-value", 0, "source_id")]),
-        ({"source_id": 0}, [("row-value", 0, "source_id")]),
-        ({"quality": "poor"}, [("word-odd", 0, "quality")]),
-        ({"quality": None}, [("text-odd", 0, "quality")]),
-        ({"temperature": float("nan")}, [("number-odd", 0, "temperature")]),
-    ],
-)
-def test_what_is_odd_is_reported_with_its_place(tmp_path, changed, expected):
-    found = read(write(tmp_path / "gold", [answer(0) | changed, answer(1)], [source(0)]))
-    assert problems_of(found) == expected
-    assert found.dropped == (expected[0][0] == "row-value")
-    assert 1 <= len(DATA_SET.view().datapoints(found.records)) <= 2
-
-
 def test_doubled_ids_and_answers_alone(tmp_path):
     folder, marked = tmp_path / "gold", answer(0, labels=[span(0, 4, "Oslo")])
     with pytest.raises(InvalidInput, match="id-doubled"):
@@ -196,8 +167,8 @@ def test_scores_equal_scikit_learn(gold, tmp_path):
         for name, function in functions.items()
     }
     assert result.counts == {"n": 3, "responses": 11}
-    assert {key: sum(part["responses"] for part in parts.values())
-            for key, parts in result.slices.items()} == {"task": 11, "model": 11}  # fmt: skip
+    for key in ("task", "model"):
+        assert sum(part["responses"] for part in result.slices[key].values()) == 11
 
 
 def test_the_texts_of_the_baseline_count_as_spans(gold, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ GRID = tuple(10.0**power for power in range(-5, 1))
 #: Number of folds for the choice of C.
 _INNER = 5
 #: The figures that are plain values.
-_PLAIN = ("right", "wrong", "best", "chosen", "floor", "c", "folds", "seed")
+_PLAIN = ("right", "wrong", "best", "chosen", "floor", "c", "folds")
 #: A column varies only by rounding errors if its relative spread is at most this.
 _ALIKE = 1e-5
 
@@ -51,13 +51,13 @@ class Probe:
         return np.asarray(standard @ self.weights + self.intercept)
 
 
-def splits(knows: Truth, folds: int, seed: int) -> Iterator[Split]:
-    """Yield the rows to fit on and to predict of each fold, stratified by label."""
+def splits(knows: Truth, folds: int, seed: int) -> list[Split]:
+    """Return the rows to fit on and to predict of each fold, stratified by label."""
     from sklearn.model_selection import StratifiedKFold
 
     least = int(min(knows.sum(), (~knows).sum()))
     parts = StratifiedKFold(min(folds, least), shuffle=True, random_state=seed)
-    yield from parts.split(knows, knows)
+    return list(parts.split(knows, knows))
 
 
 def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Floats]:
@@ -133,20 +133,19 @@ class Figures:
     floor: Mapping[str, float]  # the figures of the majority label
     c: float
     folds: int
-    seed: int
     how: Intervals
     layers: Mapping[int, Scores]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for json."""
-        plain = {name: vars(self)[name] for name in _PLAIN}
+        plain = {**{name: vars(self)[name] for name in _PLAIN}, "seed": self.how.seed}
         layers = [{"layer": n, **_flat(scores)} for n, scores in self.layers.items()]
         return {**plain, "nested": _flat(self.nested), **self.how.to_dict(), "layers": layers}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Figures:
         """Return the figures of :meth:`to_dict`; raises KeyError, TypeError, ValueError."""
-        settings = content.get("intervals", {"resamples": 0})
+        settings = content.get("intervals", {"resamples": 0, "seed": content["seed"]})
         return cls(
             **{name: content[name] for name in _PLAIN},
             nested=_from_flat(content["nested"]),
@@ -161,14 +160,14 @@ def train(
     knows: Truth,
     *,
     folds: int = 5,
-    seed: int = 0,
     how: Intervals,
     report: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[Figures, Probe, Platt]:
     """Return the figures of all layers, the probe of the best layer, and its calibration."""
     # The calibration curve, from the sigmoid of a decision value to p, is fitted out of fold.
     # Each label needs as many questions as there are folds, and at least 4.
-    parts = list(splits(knows, folds, seed))
+    seed = how.seed
+    parts = splits(knows, folds, seed)
     outside, choices = [], []
     for row, layer in enumerate(layers):
         decisions, merits = _judged(states(layer), knows, parts, seed)
@@ -196,7 +195,6 @@ def train(
         },
         c=c,
         folds=len(parts),
-        seed=seed,
         how=how,
     )
     curve = Platt.fitted(sigmoid(outside[best]), knows.astype(np.float64))

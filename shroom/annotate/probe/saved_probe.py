@@ -117,7 +117,7 @@ class SavedProbe(Result):
         n = figures.right + figures.wrong
         yield f"{n} questions: {figures.right} all-right, {figures.wrong} all-wrong{out}"
         yield f"{self.frame.mode} mode, hidden states {_POSITIONS[self.frame.position]}"
-        yield f"cross-validated: {figures.folds} folds, seed {figures.seed}, C chosen in each fold"
+        yield f"cross-validated: {figures.folds} folds, seed {how.seed}, C chosen in each fold"
         yield (
             f"* layer {figures.best} was chosen because its AUROC is the highest, so this AUROC "
             f"is too optimistic; '{NESTED}' is unbiased ({counts})"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.annotate.probe.fitting import train
 from shroom.annotate.probe.hidden_states import QUESTION, Mode, Position, Reader, frame, stored
@@ -27,17 +26,9 @@ STATES = "states.sqlite"
 LEAST = 4
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """Distinct questions, whether the model knows each, and the number left out by reason."""
-
-    questions: list[str]
-    knows: NDArray[np.bool_]
-    left_out: dict[str, int]
-
-
-def labelled(questions: Sequence[Question], least: int) -> Labelled:
-    """Return the questions to train on, at least ``least`` of either label."""
+def labelled(questions: Sequence[Question], least: int) -> tuple[dict[str, bool], dict[str, int]]:
+    """Return whether the model knows each question to train on, and the numbers left out."""
+    # There are at least ``least`` questions of either label; the others are counted by reason.
     left_out: Counter[str] = Counter()
     by_text: dict[str, list[Question]] = {}
     for question in questions:
@@ -64,7 +55,7 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
             f"and {least} with only wrong answers (got {len(clear) - right}){without}; to find the "
             "categories of more questions, use 'shroom annotate run'"
         )
-    return Labelled(list(clear), np.array(list(clear.values()), bool), dict(left_out))
+    return clear, dict(left_out)
 
 
 @dataclass(frozen=True)
@@ -96,7 +87,7 @@ def make(
 ) -> SavedProbe:
     """Train the probes of a plan, save the best one and all states to a folder, and return it."""
     require("models", "safetensors", "scikit-learn")
-    examples = labelled(questions, max(LEAST, plan.folds))
+    knows, left_out = labelled(questions, max(LEAST, plan.folds))
     if (folder / ABOUT).exists() and not resume:
         raise ShroomError(
             f"{folder} contains the probe of an earlier run; add --resume to train it again, or "
@@ -105,7 +96,7 @@ def make(
     reader = Reader(plan.model, plan.revision, run.device)
     layers = sorted({reader.layer(number) for number in plan.layers or range(reader.last + 1)})
     around = frame(reader.tokenizer, plan.model, plan.position, plan.mode, plan.prompt)
-    items = [reader.ids(around, question) for question in examples.questions]
+    items = [reader.ids(around, question) for question in knows]
     cut = sum(len(item) == reader.most for item in items)
     if cut:
         run.note(
@@ -117,9 +108,8 @@ def make(
         figures, probe, curve = train(
             layers,
             stored(reader, items, layers, store, run),
-            examples.knows,
+            np.array([*knows.values()]),
             folds=plan.folds,
-            seed=plan.how.seed,
             how=plan.how,
             report=report,
         )
@@ -133,7 +123,7 @@ def make(
         curve=curve,
         check=np.asarray(reader.check(around, run), np.float64),
         figures=figures,
-        left_out=examples.left_out,
+        left_out=left_out,
     )
     saved.save(folder)
     return saved
