@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from shroom.core.datapoint import Label
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems
+from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import FileRecords
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.groups import WIDTH, Table
 from shroom.datasets.registry import data_set, refuse_another
-from shroom.datasets.summary import Contents
+from shroom.datasets.summary import Contents, Summary
 from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
 from shroom.scoring.in_memory import Data, sources_in
@@ -218,6 +219,27 @@ def describe(
             problems.add("empty", file, "a usable row", "none")
         raise InvalidInput(problems)
     files = collection.by_file
-    if described.summary.check is not None:
-        described.summary.check(files, problems)
-    return Description(name, files, described.summary.contents(files, how), problems, how)
+    summary = described.summary or _of_views(described)
+    if summary.check is not None:
+        summary.check(files, problems)
+    return Description(name, files, summary.contents(files, how), problems, how)
+
+
+def _of_views(described: DataSet) -> Summary:
+    """Return the summary of a data set that declares none: the datapoints of each view."""
+    return Summary(
+        labels={f"{name}: label": partial(_labels, view) for name, view in described.views.items()},
+        texts={
+            f"{name}: {key}": partial(_texts, view, key)
+            for name, view in described.views.items()
+            for key in ("hyp", "src", "tgt")
+        },
+    )
+
+
+def _labels(view: View[Any], record: Any) -> list[str | None]:
+    return [point.label and point.label.value for point in view.datapoints([record])]
+
+
+def _texts(view: View[Any], key: str, record: Any) -> list[str]:
+    return [getattr(point, key) for point in view.datapoints([record])]
