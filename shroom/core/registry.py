@@ -9,7 +9,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ class Entry:
         return [name for name in self.needs if importlib.util.find_spec(name) is None]
 
 
-class Registry(Mapping[str, Entry]):
+class Registry(MutableMapping[str, Entry]):
     """Objects of one kind: a mapping from names to entries, in the order of lists."""
 
     # A registry with a group of entry points also accepts ``module:attribute`` as a name.
@@ -121,6 +121,12 @@ class Registry(Mapping[str, Entry]):
         if self._group and _PLACE.fullmatch(name):
             return Entry(name, f"from {name}")
         return self._others[name][0]
+
+    def __setitem__(self, name: str, entry: Entry) -> None:
+        self._own[name] = entry
+
+    def __delitem__(self, name: str) -> None:
+        del self._own[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys((*self._own, *self._others)))

@@ -67,7 +67,7 @@ class Counting(Scorer):
 
 @pytest.fixture
 def counting(monkeypatch):
-    monkeypatch.setitem(SCORERS._own, "counting", Entry(f"{__name__}:Counting", "counts"))
+    monkeypatch.setitem(SCORERS, "counting", Entry(f"{__name__}:Counting", "counts"))
 
 
 # rankers
