@@ -21,16 +21,10 @@ from shroom.scoring.file_choice import latest, name_by_rows
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
-from shroom.scoring.kinds.base import Field, Fields
-from shroom.scoring.kinds.binary import BINARY
 from shroom.scoring.kinds.binary import read_votes as read_votes_of
 from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role, Rows
 from shroom.scoring.tables import Estimate
-
-#: The votes, whose mistakes only matter here.
-_VOTES = Fields((Field("labels", read_votes_of, (), is_needed=False),))
-
 
 @dataclass(eq=False)
 class Voted:
@@ -90,14 +84,19 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
     items = None if own is None else document.items(problems, edition.item)
     if items is None:
         return None
-    if edition.annotation.kind != "binary":
-        edition = replace(edition, annotation=Annotation())
-    reader = Reader(Role.GOLD, document.file, problems, edition)
-    reader.fields = [*BINARY.fields(edition, Role.PREDICTIONS), _VOTES]
-    gold = reader.read(items)
-    votes = padded(reader.columns["labels"])
+    rows = [*edition.with_own_keys(items)]
+    read = [read_votes_of(row.get("labels") if isinstance(row, dict) else None) for row in rows]
+    key = edition.item.key("labels")
+    for index, (_, faults) in enumerate(read):
+        for code, expected, value, *_ in faults:
+            found = show(items[index].get(key, value))
+            problems.add(code, document.file, expected, found, index=index, key=key)
+    votes = padded([own for own, _ in read])
     if not (votes != MISSING).any():
         return None
+    if edition.annotation.kind != "binary":
+        edition = replace(edition, annotation=Annotation())
+    gold = Reader(Role.GOLD, document.file, problems, edition).read(items)
     problems.extend(check_doubled(gold))
     if not gold.labelled and not problems.errors:
         expected = f'"label" and "{P}"'
