@@ -20,7 +20,7 @@ from shroom.scoring.editions.files import default, resolve
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import is_missing
-from shroom.scoring.kinds.base import Fault, Field, Fields, Read, read_text
+from shroom.scoring.kinds.base import Fault, Field, Fields, Read
 from shroom.scoring.kinds.binary import BINARY
 from shroom.scoring.kinds.labelled_spans import LABELS
 from shroom.scoring.kinds.quotes import past_end
@@ -125,9 +125,9 @@ def _fields(edition: Edition) -> Fields:
     """Return the fields of a datapoint, and of its annotation."""
     kind, is_task_needed = kind_of(edition), bool(edition.tasks)
     fields = [
-        Field("hyp", read_text, ""),
+        Field("hyp", _text, ""),
         Field("task", partial(_task, edition), edition.task("") or Task.TS, is_task_needed),
-        *(Field(key, read_text, "", is_needed=False) for key in ("src", "model")),
+        *(Field(key, _text, "", is_needed=False) for key in ("src", "model")),
         Field("ref", _ref, is_needed=False),
         Field("tgt", _tgts, ("",), is_needed=False),
         Field(LABELS, _labels, (), is_needed=False),
@@ -164,10 +164,20 @@ def _datapoint(values: dict[str, Any], reader: Reader) -> Datapoint:
     )
 
 
+def _text(value: Any, form: str = "a text") -> Read:
+    if isinstance(value, str):
+        return value, ()
+    if is_missing(value):
+        return "", (
+            Fault("value-finite", "a text (any other value is read as an empty text)", value),
+        )
+    return "", (Fault("text-string", form, value),)
+
+
 def _tgts(value: Any) -> Read:
     """Return the targets that are not blank, or one empty target."""
     if not isinstance(value, (list, tuple)):
-        text, faults = read_text(value, "a text or a list of texts")
+        text, faults = _text(value, "a text or a list of texts")
         return (text,), faults
     faults = [
         Fault("text-string", "a text", text, f"[{place}]")
@@ -179,7 +189,7 @@ def _tgts(value: Any) -> Read:
 
 def _task(edition: Edition, value: Any) -> Read:
     if is_missing(value) and not edition.tasks:
-        return edition.task(""), read_text(value)[1]
+        return edition.task(""), _text(value)[1]
     task = edition.task(value) if isinstance(value, str) else None
     names = " or ".join(f'"{name}"' for name in edition.tasks) or "a text"
     return task or Task.TS, () if task else (Fault("task-value", names, value),)
@@ -187,7 +197,7 @@ def _task(edition: Edition, value: Any) -> Read:
 
 def _ref(value: Any) -> Read:
     if not value or is_missing(value):
-        return None, read_text(value)[1] if is_missing(value) else ()
+        return None, _text(value)[1] if is_missing(value) else ()
     try:
         return Reference(value), ()
     except ValueError:

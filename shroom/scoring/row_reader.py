@@ -22,8 +22,8 @@ from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.csv_files import RowWithGaps
 from shroom.scoring.data_set_forms import names_in, read_own
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
-from shroom.scoring.kinds.base import Fault, Field, Fields, read_text
-from shroom.scoring.kinds.quotes import Quote, quotes
+from shroom.scoring.kinds.base import Fault, Fields
+from shroom.scoring.kinds.quotes import quotes
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.rows import GROUPS, KEYS, TEXTS, Group, P, Role, Rows, renames
 
@@ -37,8 +37,6 @@ try:
 except ImportError:  # the scoring program has no msgspec
     quick = None
 
-#: The text in which spans are marked.
-_TEXT = Fields((Field("hyp", read_text, ""),))
 #: Keys that are read completely as fields.
 _PLAIN = frozenset(("id", "label", P))
 _NOTHING: dict[str, Any] = {}
@@ -69,12 +67,24 @@ def read_rows(
     try:
         items = document.iter_items(data, problems, edition.item)
         names = names_in(document, data, role)
-        rows = Reader(role, document.file, problems, edition, names).read(items)
+        rows = read_each(items, role, document.file, problems, edition, names)
     except Stopped:
         return None
     rows.has_broken_lines = problems.count("not-json", document.file) > 0
     rows.has_odd_ids = problems.count("id-integer", document.file) > 0
     return rows
+
+
+def read_each(
+    items: Iterable[Any],
+    role: Role,
+    file: str,
+    problems: Problems,
+    edition: Edition,
+    names: Names = NO_NAMES,
+) -> Rows:
+    """Return items as columns and report every problem; errors make them unusable for scores."""
+    return Reader(role, file, problems, edition, names).read(items)
 
 
 class Reader:
@@ -87,20 +97,18 @@ class Reader:
         self.shown, self.words = names.shown, names.labels
         self.item, self.kind = edition.item, kind_of(edition)
         self.fields = self.kind.fields(edition, role)
-        self.texts = [_TEXT] if self.kind.marks_texts else []
-        self.columns = {key: list[Any]() for it in (*self.fields, *self.texts) for key in it.keys}
+        self.columns = {field.key: list[Any]() for group in self.fields for field in group.fields}
         self.is_prediction = role is Role.PREDICTIONS
         self.is_binary = edition.annotation.kind == "binary"
         keys = {*KEYS, self.item.id_key, *edition.own_keys, *self.kind.keys}
         self.known = keys.union(self.columns)
-        self.quotes: list[list[Quote]] = []
         # For predictions, only whether a row names a model is used.
         groups = GROUPS if not self.is_prediction else ("model",) if self.is_binary else ()
         self.kept = {*groups, *(TEXTS if self.is_binary else ())}
         self.index, self.id = -1, None
         #: The row as it is in the file, before the edition renames its keys; for predictions.
         self.original: Any = None
-        self.ids, self.without_id = list[Any](), list[int]()
+        self.ids, self.places, self.without_id = list[Any](), list[int](), list[int]()
         self.row_without_id = _NOTHING
         self.has_any_id = self.has_texts = self.has_votes = False
         #: Groups and texts of each row, as far as it has them.
@@ -109,10 +117,10 @@ class Reader:
         self.unknown: dict[str, tuple[int, Any, int]] = {}
 
     def read(self, items: Iterable[Any]) -> Rows:
-        """Return items as columns, report every problem; errors make them unusable for scores."""
-        items, wanted = self.edition.with_own_keys(self._remembered(items)), [*self.fields]
-        if self.role is Role.DATA:
-            wanted = self.texts
+        """Return the columns."""
+        items, wanted = self.edition.with_own_keys(self._remembered(items)), self.fields
+        if self.role is not Role.PREDICTIONS:
+            wanted = []
         stopped = None
         if self.role is Role.GOLD:
             whole = list[Any]()
@@ -122,8 +130,7 @@ class Reader:
                 stopped = error
             items, self.original = whole, None
             present = {key for item in items if isinstance(item, dict) for key in item}
-            labelled = [group for group in self.fields if not present.isdisjoint(group.keys)]
-            wanted = [*self.texts, *labelled]
+            wanted = [group for group in self.fields if not present.isdisjoint(group.keys)]
         for index, row in enumerate(items):
             self._add(index, row, wanted)
         if stopped is not None:
@@ -157,15 +164,21 @@ class Reader:
             if self.is_prediction and isinstance(row, Doubled):
                 self.report(Fault("key-doubled", "each key only once", row, form=again))
         elif row is not BROKEN:
-            self.report(Fault("item-object", "an object", row))
+            is_left_out = self.kind.marks_texts and self.role is Role.GOLD
+            self.report(Fault("row-object" if is_left_out else "item-object", "an object", row))
         return isinstance(row, dict)
 
     def _add(self, index: int, row: Any, fields: Iterable[Fields]) -> None:
         """Read the next row."""
         is_object = self.begins(index, row)
-        self.ids.append(self.id)
         if self.kind.marks_texts:
-            self.quotes.append([*quotes(row)] if is_object else [])
+            text = self._text(row) if is_object else None
+            if text is None:
+                return
+            self.columns.setdefault("text", []).append(text)
+            self.columns.setdefault("quotes", []).append([*quotes(row)])
+            self.places.append(index)
+        self.ids.append(self.id)
         for group in fields:
             for key, value in self.values(group, row if is_object else None):
                 self.columns[key].append(value)
@@ -184,6 +197,25 @@ class Reader:
         elif kind != "none":
             self.without_id.append(self.index)
             self.row_without_id = row
+
+    def _text(self, row: dict[str, Any]) -> str | None:
+        """Return the text in which spans are marked; ``None`` if the row has none."""
+        key, value, fault = self.item.key("hyp"), row.get("hyp"), None
+        is_text = value is None or isinstance(value, (str, float))
+        if self.is_prediction:
+            return ""
+        if "hyp" not in row:
+            fault = Fault("row-value", "a text", row, form=self._keys_of)
+        elif not is_text:
+            fault = Fault("row-value", "a text", value)
+        elif not isinstance(value, str):
+            code = "value-finite" if value is not None and is_missing(value) else "text-odd"
+            fault = Fault(code, "a text (any other value is read as an empty text)", value)
+        elif not value:
+            fault = Fault("answer-empty", "an answer", "an empty text", form=str)
+        if fault is not None:
+            self.report(fault, key)
+        return (value if isinstance(value, str) else "") if "hyp" in row and is_text else None
 
     def values(self, group: Fields, row: dict[str, Any] | None) -> Iterator[tuple[str, Any]]:
         """Yield the keys and values of fields; missing values if the row is not an object."""
@@ -240,9 +272,10 @@ class Reader:
 
     def _table(self) -> Rows:
         n, marks_texts = len(self.ids), self.kind.marks_texts
-        groups = (*self.fields, *self.texts)
-        for field in (field for group in groups for field in group.fields):
+        for field in (field for group in self.fields for field in group.fields):
             self.columns[field.key] = self.columns[field.key] or [field.missing] * n
+        if marks_texts:
+            self.columns = {"text": [], "quotes": [], **self.columns}
         has_id = np.array([id_ is not None for id_ in self.ids], bool)
         ids = None
         if has_id.any():
@@ -265,7 +298,8 @@ class Reader:
             texts=[tuple(map(it.get, TEXTS)) for it in self.others] if self.has_texts else None,
             has_votes=self.has_votes,
             groups={key: Group.of(it) for key, it in words.items() if any(it)},
-            columns={**self.columns, "quotes": self.quotes} if marks_texts else {},
+            columns=self.columns if marks_texts else {},
+            places=self.places if marks_texts else None,
             shown={**self.item.keys, **self.shown},
         )
 

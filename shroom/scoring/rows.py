@@ -103,12 +103,12 @@ class Rows:
     has_votes: bool = False
     #: All keys of the rows, if there are further ones to slice by.
     keys: tuple[str, ...] = ()
-    #: The fields of rows with marked spans, by their keys; ``hyp`` and ``quotes``.
+    #: The fields of rows with marked spans, by their keys; ``text`` and ``quotes``.
     columns: dict[str, list[Any]] = field(default_factory=dict)
     #: The spans of each row for metrics, and the possible labels of spans or rows.
     marks: list[Any] = field(default_factory=list)
     labels: tuple[str, ...] = ()
-    #: The place of each row in the file, if this is a part of the rows.
+    #: The place of each row in the file, if some rows are left out.
     places: Sequence[int] | None = None
     #: The user's columns by the kit's keys, for messages.
     shown: dict[str, str] = field(default_factory=dict)
@@ -151,7 +151,7 @@ class Rows:
     @property
     def lengths(self) -> NDArray[np.int64]:
         """The number of characters of each text, if texts are marked."""
-        return np.array([*map(len, self.columns["hyp"])], np.int64)
+        return np.array([*map(len, self.columns["text"])], np.int64)
 
     def id_at(self, row: int) -> int | str | None:
         """Return the id of a row, if it has one."""

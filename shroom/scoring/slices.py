@@ -30,7 +30,8 @@ def slice_keys(by: str | Sequence[str]) -> tuple[str, ...]:
 
 def add_groups(gold: Rows, items: Sequence[Any], by: Sequence[str]) -> None:
     """Add groups by other keys of the gold, whose values are strings, numbers or booleans."""
-    rows = [item if isinstance(item, dict) else {} for item in items]
+    places = range(len(items)) if gold.places is None else gold.places
+    rows = [items[place] if isinstance(items[place], dict) else {} for place in places]
     gold.keys = tuple(dict.fromkeys(key for row in rows for key in row))
     for key in by:
         words = [_word(row.get(key)) for row in rows]

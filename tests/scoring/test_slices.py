@@ -11,7 +11,6 @@ from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.scoring import quick_reader
-from shroom.scoring.check import check
 from shroom.scoring.rows import Role
 from shroom.scoring.scores import estimates, score
 from shroom.scoring.slices import group_of
@@ -53,13 +52,20 @@ def test_slices_are_scores_of_the_items_with_a_value(tmp_path):
             assert (part["accuracy_ci"] is None) == (len(rows) < FEWEST)
 
 
-def test_gold_of_spans_needs_a_text_in_every_row(tmp_path):
-    row = {"id": "en-val-0", "model_output_text": "abc", "hard_labels": [[0, 1]]}
-    predicted = write_lines(tmp_path / "p.jsonl", [{**row, "soft_labels": []}])
-    for gold_row in ({**row, "model_output_text": 7}, {"id": "en-val-0", "hard_labels": []}):
-        gold_file = write_lines(tmp_path / "g.jsonl", [gold_row])
-        codes = check(predicted, gold_file, edition="mushroom2025").problems.codes
-        assert codes & {"text-string", "key-missing"}
+def test_gold_of_spans_is_sliced_by_its_rows_that_can_be_used(tmp_path):
+    rows = [
+        {"id": f"en-val-{i}", "model_output_text": "abc", "hard_labels": [[0, 1]]}
+        | {"soft_labels": [{"start": 0, "end": 1, "prob": 1.0}], "model_id": f"model {i % 2}"}
+        for i in range(5)
+    ]
+    rows[1]["model_output_text"] = 7
+    files = (
+        write_lines(tmp_path / "p.jsonl", [rows[0], *rows[2:]]),
+        write_lines(tmp_path / "g.jsonl", rows),
+    )
+    found = score(*files, by="model_id", edition="mushroom2025", intervals=NO_CI).results[0]
+    sizes = {word: part["n"] for word, part in found.slices["model_id"].items()}
+    assert sizes == {"model 0": 3, "model 1": 1}
 
 
 @pytest.mark.parametrize("votes", [1, 2, 3, 5, 8, 10])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from shroom.core.problems import EachRow, Problem, UnknownName, nearest, printable, show
-from shroom.scoring.item_values import is_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,16 +57,6 @@ class Fields(NamedTuple):
     def keys(self) -> tuple[str, ...]:
         """Their keys."""
         return tuple(field.key for field in self.fields)
-
-
-def read_text(value: Any, expected: str = "a text") -> Read:
-    """Return a text; anything else is read as an empty text."""
-    if isinstance(value, str):
-        return value, ()
-    if is_missing(value):
-        note = "a text (any other value is read as an empty text)"
-        return "", (Fault("value-finite", note, value),)
-    return "", (Fault("text-string", expected, value),)
 
 
 @dataclass(frozen=True)

@@ -60,9 +60,9 @@ def _fields(edition: Edition, role: Role) -> list[Fields]:
 
 def _arrays(columns: dict[str, list[Any]], edition: Edition) -> dict[str, Any]:
     """Return the spans of each text, and whether it is positive (by the votes, if any)."""
-    votes = columns.get(VOTES, [None] * len(columns["hyp"]))
+    votes = columns.get(VOTES, [None] * len(columns["text"]))
     marks = []
-    for spans, text, vote in zip(columns[LABELS], columns["hyp"], votes):
+    for spans, text, vote in zip(columns[LABELS], columns["text"], votes):
         is_marked = any(span.start < min(span.end, len(text)) for span in spans or ())
         marks.append((spans, is_marked if vote is None else vote))
     labelled = any(spans is not None for spans in columns[LABELS])

@@ -72,7 +72,7 @@ def check_texts(table: Rows, texts: Rows, codes: Mapping[str, str]) -> Found:
         other = row if by_order else row_of.get(table.id_at(row), texts.n)
         if other >= texts.n:
             continue
-        text = texts.columns["hyp"][other]
+        text = texts.columns["text"][other]
         for key, code in codes.items():
             for fault in past_end(table.columns[key][row], text, code):
                 found = show(fault.value)
