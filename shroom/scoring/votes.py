@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, ShroomError, printable
+from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.metrics.agreement import MISSING, bootstrap_votes, padded
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Intervals, interval
@@ -25,6 +25,7 @@ from shroom.scoring.kinds.binary import read_votes as read_votes_of
 from shroom.scoring.row_reader import read_each
 from shroom.scoring.rows import P, Role, Rows
 from shroom.scoring.tables import Estimate
+
 
 @dataclass(eq=False)
 class Voted:

@@ -125,7 +125,7 @@ def test_an_edition_that_is_named_counts(task, shroom):
     with pytest.raises(InvalidInput):  # a frame is no folder of its name; 2024 has integer ids
         score(gold, gold)
     assert score(gold, gold, edition="gold/edition.toml").results[0].n == 100
-    assert agreement("gold", Intervals(0)).verdict.startswith("On dev, the agreement of")
+    assert agreement("gold", Intervals(0)).verdict.startswith("On dev, the annotators' agreement")
     code, _, err = shroom("leaderboard", "systems", "gold", "--split", "evl")
     assert (code, "halu-es has no split 'evl'; did you mean 'eval'?" in err) == (2, True)
     row = {"index": "en-1", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"}
