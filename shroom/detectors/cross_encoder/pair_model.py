@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from shroom.detectors.cross_encoder.model_folder import (
 )
 from shroom.detectors.cross_encoder.onnx_quantization import graph_of, layouts_of, quantised
 from shroom.detectors.cross_encoder.quantization import TEXTS, packed
-from shroom.detectors.out_of_fold import TrainingItems
+from shroom.detectors.fitted import Fitted
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 
@@ -111,9 +111,6 @@ class TrainedModel:
     tokenizer: Path
     device: str
     rule: Rule
-    threshold: float = 0.5
-    training_items: TrainingItems = field(default_factory=TrainingItems)
-    weights: str = "as fitted"
     workers: int = 1
 
     def precision(self, run: Run) -> str:
@@ -141,8 +138,9 @@ def _mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return (states * weight).sum(1) / weight.sum(1).clamp(min=1)
 
 
-def save(folder: Path, trained: TrainedModel, about: dict[str, Any]) -> None:
+def save(folder: Path, fitted: Fitted, about: dict[str, Any]) -> None:
     """Write the graph, its integers, the tokenizer, the training items and their origin."""
+    trained: TrainedModel = fitted.model
     graph, arrays = exported(trained.model, trained.encoding)
     integers = packed(b"".join(array.tobytes() for array in arrays.values()))
     content = {
@@ -150,12 +148,12 @@ def save(folder: Path, trained: TrainedModel, about: dict[str, Any]) -> None:
         "detector": "cross-encoder",
         "padding": trained.encoding.padding,
         "room": trained.encoding.room,
-        "threshold": trained.threshold,
+        "threshold": fitted.threshold,
         **about,
         "integers": {name: list(array.shape) for name, array in arrays.items()},
         "weights": hashlib.sha256(graph + integers).hexdigest()[:16],
     }
-    items = json.dumps(trained.training_items.to_dict(), separators=(",", ":"))
+    items = json.dumps(fitted.items.to_dict(), separators=(",", ":"))
     write_atomically(folder / GRAPH, graph)
     write_atomically(folder / INTEGERS, integers)
     write_atomically(folder / TOKENIZER, trained.tokenizer.read_bytes())
