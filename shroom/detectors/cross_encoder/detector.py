@@ -123,18 +123,10 @@ class CrossEncoder(Schedule, FittedDetector):
         encoding = self._model.encoding
         distinct = list(dict.fromkeys(pairs))
         arrays, cut = encoding(distinct)
-        encoded = dict(zip(distinct, arrays))
-        if cut and self._windows.cut:
-            run.note(
-                f"{cut} of {len(distinct)} pairs had to be truncated at the end of the reference: "
-                f"the cross-encoder reads at most {encoding.room} tokens"
-            )
-        # What was cut fills the room, as may what was not, which is its own only window.
-        all_fit = not cut or self._windows.cut
-        fits = np.array([all_fit or encoded[one].shape[1] < encoding.room for one in pairs], bool)
-        read = Windowed.of(pairs, fits, self._parts)
-        for note in read.notes("the cross-encoder", encoding.room, self._windows):
-            run.note(note)
+        encoded, is_cut = dict(zip(distinct, arrays)), dict(zip(distinct, cut))
+        fits = np.array([not is_cut[pair] for pair in pairs])
+        name, room = "the cross-encoder", encoding.room
+        read = self._windows.read(pairs, fits, self._parts, name, room, run)
         new = [item for item in dict.fromkeys(read.items) if item not in encoded]
         encoded.update(zip(new, encoding(new)[0]))
         return read, encoded
