@@ -145,39 +145,31 @@ class Similarity(JSONDetector):
 
     def _load(self) -> Fitted:
         """Return the state that the settings specify."""
-        if self.model.endswith(".json") or Path(self.model).is_file():
-            fitted = self._loaded(Path(self.model))
-            self._refuse_what_the_file_has(fitted.model)
-        elif self.calibration is not None:
-            fitted = self._loaded(Path(self.calibration))
-            other = replace(fitted.model, encoder=self.model, revision=self.revision)
-            fitted = replace(fitted, model=other)
-        else:
+        is_file = self.model.endswith(".json") or Path(self.model).is_file()
+        file = self.model if is_file else self.calibration
+        if file is None:
             return Fitted(_Distance(self.model, self.revision, self.reference, self.multilingual))
+        if self.calibration not in (None, file):
+            raise ShroomError(
+                f"{file} already contains a calibration; omit the setting 'calibration', or set "
+                "model to the encoder"
+            )
+        fitted = self._loaded(Path(file))
         distance: _Distance = fitted.model
-        other_rule = self.reference not in (Rule.GIVEN, distance.rule)
-        if other_rule or self.multilingual > distance.multilingual:
+        if not is_file:
+            distance = replace(distance, encoder=self.model, revision=self.revision)
+        revision = distance.revision or "main"
+        if (
+            self.revision not in (None, distance.revision, revision)
+            or self.reference not in (Rule.GIVEN, distance.rule)
+            or self.multilingual > distance.multilingual
+        ):
             raise ShroomError(
-                f"{self.calibration or self.model}: fitted with reference={distance.rule.value} "
-                f"and multilingual={str(distance.multilingual).lower()}; omit both settings, or "
-                "fit again with your settings"
+                f"{file}: fitted with revision={revision}, reference={distance.rule.value} and "
+                f"multilingual={str(distance.multilingual).lower()}; omit these settings, or fit "
+                "again with your settings"
             )
-        return fitted
-
-    def _refuse_what_the_file_has(self, distance: _Distance) -> None:
-        """Raise if settings contradict a fitted file."""
-        # A recipe with main, and a fit without a revision, mean the same.
-        if self.revision and self.revision != (distance.revision or "main"):
-            raise ShroomError(
-                f"{self.model}: fitted with revision={distance.revision or 'main'}; omit the "
-                "setting 'revision', or fit again with your revision"
-            )
-        beside = self.calibration
-        if beside is not None and Path(beside).resolve() != Path(self.model).resolve():
-            raise ShroomError(
-                f"{self.model} already contains a calibration; omit the setting 'calibration', or "
-                "set model to the encoder"
-            )
+        return replace(fitted, model=distance)
 
     def _distances(
         self, datapoints: Sequence[Datapoint], run: Run

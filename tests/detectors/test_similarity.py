@@ -263,9 +263,10 @@ def test_saved_and_read_again(revision, made, tmp_path):
         assert again.threshold_ == 0.5
     assert Similarity(path, threshold=0.25).threshold == 0.25
     for dropped, message in (
-        ({"reference": "src"}, "fitted with reference=tgt and multilingual=true"),
-        ({"reference": "both"}, "fitted with reference=tgt and multilingual=true"),
-        ({"revision": "v2"}, r"fitted\.json: fitted with revision=\w+; omit"),
+        *(
+            (other, f"fitted with revision={revision or 'main'}, reference=tgt and multilingual=tr")
+            for other in ({"reference": "src"}, {"reference": "both"}, {"revision": "v2"})
+        ),
         ({"calibration": other}, r"fitted\.json already contains a calibration; omit"),
     ):
         with pytest.raises(ShroomError, match=message):
