@@ -153,22 +153,13 @@ def save(folder: Path, fitted: Fitted, about: dict[str, Any]) -> None:
         "integers": {name: list(array.shape) for name, array in arrays.items()},
         "weights": hashlib.sha256(graph + integers).hexdigest()[:16],
     }
+    about_text = json.dumps(content, indent=2, ensure_ascii=False)
     items = json.dumps(fitted.items.to_dict(), separators=(",", ":"))
     write_atomically(folder / GRAPH, graph)
     write_atomically(folder / INTEGERS, integers)
     write_atomically(folder / TOKENIZER, trained.tokenizer.read_bytes())
-    write_atomically(folder / ABOUT, _indented(content) + "\n")
+    write_atomically(folder / ABOUT, about_text + "\n")
     write_atomically(folder / TRAINING_ITEMS, items + "\n")
-
-
-def _indented(content: dict[str, Any]) -> str:
-    """Return readable JSON: one line for each key and for each part of the recipe."""
-    lines = []
-    for key, value in content.items():
-        deep = key in ("out_of_fold", "recipe")
-        text = json.dumps(value, indent=2 if deep else None, ensure_ascii=False)
-        lines.append(f"  {json.dumps(key)}: " + text.replace("\n", "\n  "))
-    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
