@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tiny_models
 import torch
-from conftest import DATA, SAMPLE
+from conftest import SAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +26,6 @@ from shroom.detectors.cross_encoder.quantization import in_steps, packed
 from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import Run
-from shroom.metrics.correlation import rho
 from shroom.scoring.datapoint_files import read
 
 POINTS = read(SAMPLE / "val.model-aware.json")[:24]
@@ -296,15 +295,3 @@ def test_a_faithful_hypothesis_has_less_p_than_an_invented_one():
     low, high = CrossEncoder().p(points).reshape(-1, 2).T
     assert (low < 0.5).all()
     assert (high > 0.5).all()
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("base", ["val.model-agnostic.json", "val.model-aware.v2.json"])
-def test_the_shipped_model_has_learnt_val_and_says_so(base):
-    """In-sample, so that this tells nothing of its quality: only that these are the weights."""
-    points = read(DATA / "semeval2024" / base)
-    model = CrossEncoder()
-    assert model.training_items.contain(points).all()
-    some = points[::5]
-    p = model.p(some, Run(in_sample=True))
-    assert rho(p, np.array([point.p for point in some])) > 0.85

@@ -252,10 +252,7 @@ def test_no_datapoints():
     assert NLI("not looked for").probabilities([]).shape == (0, 3)
 
 
-def test_hostile_hypotheses(made):
-    hyps = ["", " ", "\ud800", "\x00", "</s>", "[SEP] <s> <pad>", "a\u2028b", "文" * 20, "\ufeff"]
-    p = NLI(made()).p([point(hyp=hyp) for hyp in hyps])
-    assert ((p >= 0) & (p <= 1)).all()
+def test_half_a_character_is_read_as_a_question_mark(made):
     found, read = (NLI(made()).probabilities([(text, text)]) for text in ("\ud800 a", "? a"))
     np.testing.assert_array_equal(found, read)
 

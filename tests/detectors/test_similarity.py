@@ -219,16 +219,6 @@ def test_weights_that_lack_a_part_are_refused_and_never_random(tmp_path):
         SentenceEncoder(str(folder))
 
 
-# --- p without calibration
-
-
-@pytest.mark.parametrize("hyp", ["", " ", "\ud800", "\x00", "[SEP]", "word " * 10_000, "文" * 100])
-def test_hostile_hypotheses(hyp, made, notes):
-    (p,) = Similarity(made()).p([point(hyp=hyp)], Run(note=notes.append))
-    assert 0 <= p <= 1
-    assert len(notes) == (len(hyp) > 64)
-
-
 # --- fitted
 
 
