@@ -119,7 +119,7 @@ class Detector:
         Parameters
         ----------
         datapoints : sequence of Datapoint, length n
-            The datapoints, perhaps none. Each has one ``tgt``: the base class calls the method
+            The datapoints, at least one. Each has one ``tgt``: the base class calls the method
             once for every target of a datapoint, and uses the lowest p.
         run : Run
             The device, the batch size, the progress bar and the notes to the user. A method that
@@ -233,7 +233,7 @@ class Detector:
         items = TrainingItems() if run.in_sample else self.training_items
         return items.p(datapoints)
 
-    # As scikit-learn asks for; it is not imported, since it asks for methods, not for a base class.
+    # The methods of a scikit-learn classifier, which needs no base class.
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - its name
         """Return the settings by name. No setting is itself an estimator."""
@@ -283,7 +283,7 @@ class Detector:
             target_tags=TargetTags(required=type(self).fit is not Detector.fit),
             classifier_tags=ClassifierTags(multi_class=False),
             input_tags=InputTags(two_d_array=False, dict=True, string=True),
-            # A detector that lacks its model says so itself.
+            # A detector without a model reports this itself.
             requires_fit=False,
             no_validation=True,
         )
@@ -301,6 +301,8 @@ def _checked(method: Callable[..., Any]) -> Callable[..., Floats]:
 
     @functools.wraps(method)
     def p(self: Detector, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+        if not datapoints:
+            return np.empty(0)
         single, starts = by_reference(datapoints)
         value = method(self, single, run) if takes_run else method(self, single)
         checked = check_p(value, len(single), self.name)

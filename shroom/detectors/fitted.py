@@ -116,7 +116,7 @@ class FittedDetector(Detector):
         return self._state
 
     def _load(self) -> Fitted:
-        """Return the state that the settings name; by default that of no fit."""
+        """Return the state that the settings specify; by default, an empty one."""
         return Fitted()
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
@@ -128,8 +128,6 @@ class FittedDetector(Detector):
 
         Training items get their stored out-of-fold p, unless ``run.in_sample`` is set.
         """
-        if not datapoints:
-            return np.empty(0)
         stored = self._out_of_fold_p(datapoints, run)
         if not np.isnan(stored).any():
             return stored

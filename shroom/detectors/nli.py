@@ -88,8 +88,6 @@ class NLI(Detector):
         return self.revision or (None,) * len(self.model)
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        if not datapoints:
-            return np.empty(0)
         pairs = Pairs.of(datapoints, self.premises)
         by_model = self._by_model(pairs.texts, run)
         p = [pairs.best(p_from(rows[:, 0], rows[:, 2], self.formula)) for rows in by_model]

@@ -59,9 +59,7 @@ class Pairs:
 
     def best(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the lowest p of each datapoint over its premises: shape [n]."""
-        least = np.full(self.n, np.inf)
-        np.minimum.at(least, self.owner, p)
-        return least
+        return p[self.places_of_best(p)]
 
     def places_of_best(self, p: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the place of each datapoint's first pair with the lowest p: shape [n]."""

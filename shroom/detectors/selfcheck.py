@@ -117,8 +117,6 @@ class SelfCheck(Detector):
             raise ShroomError("the variant bertscore accepts only one model and one revision")
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        if not datapoints:
-            return np.empty(0)
         return self.against([p.hyp for p in datapoints], self._read().of(datapoints), run)
 
     def against(

@@ -20,7 +20,13 @@ from shroom.detectors.cross_encoder import fitting
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.encoding import HYP, REF, Encoding
 from shroom.detectors.cross_encoder.fitting import Example, Fitting, train
-from shroom.detectors.cross_encoder.model_folder import ABOUT, GRAPH, INTEGERS, TOKENIZER
+from shroom.detectors.cross_encoder.model_folder import (
+    ABOUT,
+    GRAPH,
+    INTEGERS,
+    TOKENIZER,
+    TRAINING_ITEMS,
+)
 from shroom.detectors.cross_encoder.pair_model import exported
 from shroom.detectors.cross_encoder.quantization import in_steps, packed
 from shroom.detectors.cross_encoder.schedule import Schedule
@@ -262,6 +268,7 @@ def test_predictions_depend_on_nothing_but_the_datapoint(fitted):
         (ABOUT, None, "not a model of the cross-encoder"),
         (ABOUT, b"[]", "not a model of the cross-encoder"),
         (ABOUT, b'{"format": 99, "threshold": 0.5}', "but the model has format 99"),
+        (TRAINING_ITEMS, b"[]", "is not a list of training items .* copy the whole folder"),
         (TOKENIZER, None, "no tokenizer.json"),
         (INTEGERS, None, "cannot be loaded"),
         (INTEGERS, b"damaged", "cannot be loaded"),

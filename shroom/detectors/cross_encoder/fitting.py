@@ -29,8 +29,8 @@ from shroom.learners.folds import even_splits
 
 #: Steps between two checkpoints.
 SAVED_EVERY = 100
-#: Number of batches within which examples are sorted by length: more save padding, fewer keep the
-#: order random.
+#: Number of batches within which examples are sorted by length. More batches save padding; fewer
+#: batches keep the order random.
 _WINDOW = 50
 _WARM_UP = 0.06
 

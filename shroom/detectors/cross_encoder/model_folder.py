@@ -20,7 +20,6 @@ from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.cross_encoder.onnx_dequantization import in_float32
 from shroom.detectors.fitted import Fitted
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
-from shroom.detectors.settings import converted
 from shroom.inference.compute import threads
 from shroom.inference.hub import files_digest, library_versions
 from shroom.inference.onnx import session
@@ -46,8 +45,7 @@ def loaded(folder: Path) -> Fitted:
                 f"format {about['format']}; fit the model again"
             )
         threshold, digest = float(about["threshold"]), str(about["weights"])
-        reference = about.get("recipe", {}).get("reference", Rule.GIVEN)
-        rule: Rule = converted("reference", reference, Rule)
+        rule = Rule(about.get("recipe", {}).get("reference", Rule.GIVEN))
         model = ModelFolder(folder, about["integers"], about["padding"], about["room"], rule)
     except UNREADABLE as error:
         raise ShroomError(
