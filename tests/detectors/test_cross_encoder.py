@@ -268,7 +268,11 @@ def test_predictions_depend_on_nothing_but_the_datapoint(fitted):
         (ABOUT, None, "not a model of the cross-encoder"),
         (ABOUT, b"[]", "not a model of the cross-encoder"),
         (ABOUT, b'{"format": 99, "threshold": 0.5}', "but the model has format 99"),
-        (TRAINING_ITEMS, b"[]", "is not a list of training items .* copy the whole folder"),
+        (
+            TRAINING_ITEMS,
+            b"[]",
+            r"training items \(the JSON does not describe a model\); copy the whole",
+        ),
         (TOKENIZER, None, "no tokenizer.json"),
         (INTEGERS, None, "cannot be loaded"),
         (INTEGERS, b"damaged", "cannot be loaded"),

@@ -57,8 +57,8 @@ def loaded(folder: Path) -> Fitted:
         items = TrainingItems.from_dict(json.loads(path.read_text(encoding="utf-8")))
     except UNREADABLE as error:
         raise ShroomError(
-            f"{path} is not a list of training items ({error}); copy the whole folder that "
-            "'shroom fit cross-encoder' wrote"
+            f"{path} is not a list of training items ({why_unreadable(error)}); copy the "
+            "whole folder that 'shroom fit cross-encoder' wrote"
         ) from error
     return Fitted(model, threshold, items, digest)
 
