@@ -84,7 +84,7 @@ def run(folder: Path, without: str, share: float) -> None:
         judged = [float(trained.probabilities(encoding.batch([a]))[0]) for a in arrays]
         rows = json.loads(gold.read_text(encoding="utf-8"))
         for row, p in zip(rows, pairs.best(np.array(judged))):
-            row["label"] = "Hallucination" if p > trained.threshold else "Not Hallucination"
+            row["label"] = "Hallucination" if p > 0.5 else "Not Hallucination"
             row["p(Hallucination)"] = float(p)
         (folder / file).write_text(json.dumps(rows), encoding="utf-8")
 

@@ -119,7 +119,7 @@ class Detector:
         Parameters
         ----------
         datapoints : sequence of Datapoint, length n
-            The datapoints, perhaps none. Each has one ``tgt``: the base class calls the method
+            The datapoints, at least one. Each has one ``tgt``: the base class calls the method
             once for every target of a datapoint, and uses the lowest p.
         run : Run
             The device, the batch size, the progress bar and the notes to the user. A method that
@@ -162,14 +162,22 @@ class Detector:
         return label_columns(flagged, np.round(p, DECIMALS))
 
     @property
+    def fitted_threshold(self) -> float:
+        """The threshold that results from fitting."""
+        return 0.5
+
+    @property
     def threshold_(self) -> float:
-        """The threshold in use."""
-        return 0.5 if self.threshold is None else self.threshold
+        """The threshold in use: the setting, or the fitted threshold if there is no setting."""
+        return self.fitted_threshold if self.threshold is None else self.threshold
 
     def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
-        """Return the threshold that applies to p of each datapoint: shape [n]."""
-        del run
-        return np.full(len(datapoints), self.threshold_, float)
+        """Return the threshold for each p; for an out-of-fold p, the threshold of its fold."""
+        default = np.full(len(datapoints), self.threshold_, float)
+        if run.in_sample or self.threshold is not None:
+            return default
+        of_folds = self.training_items.thresholds(datapoints)
+        return np.where(np.isnan(of_folds), default, of_folds)
 
     @property
     def identity(self) -> str:
@@ -214,15 +222,18 @@ class Detector:
 
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
         """Return whether each datapoint gets p from a model that was fitted on it: shape [n]."""
-        del run
-        return np.zeros(len(datapoints), bool)
+        unknown = ~self.out_of_fold_items(datapoints, run)
+        return np.asarray(unknown & self.training_items.contain(datapoints))
 
     def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
         """Return whether each datapoint is a training item with out-of-fold p: shape [n]."""
-        del run
-        return np.zeros(len(datapoints), bool)
+        return ~np.isnan(self._out_of_fold_p(datapoints, run))
 
-    # As scikit-learn asks for; it is not imported, since it asks for methods, not for a base class.
+    def _out_of_fold_p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
+        items = TrainingItems() if run.in_sample else self.training_items
+        return items.p(datapoints)
+
+    # The methods of a scikit-learn classifier, which needs no base class.
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - its name
         """Return the settings by name. No setting is itself an estimator."""
@@ -239,7 +250,10 @@ class Detector:
         """
         current = self.get_params()
         check_settings(f"detector {self.name}", settings, current)
-        vars(self).update(vars(type(self)(**{**current, **settings})))
+        changed = vars(type(self)(**{**current, **settings}))
+        if settings.keys() - {"threshold"}:
+            vars(self).clear()  # a model that was loaded or fitted with other settings
+        vars(self).update(changed)
         return self
 
     def fit(self, X: Items, y: Any = None, run: Run = RUN) -> Self:
@@ -269,7 +283,7 @@ class Detector:
             target_tags=TargetTags(required=type(self).fit is not Detector.fit),
             classifier_tags=ClassifierTags(multi_class=False),
             input_tags=InputTags(two_d_array=False, dict=True, string=True),
-            # A detector that lacks its model says so itself.
+            # A detector without a model reports this itself.
             requires_fit=False,
             no_validation=True,
         )
@@ -287,6 +301,8 @@ def _checked(method: Callable[..., Any]) -> Callable[..., Floats]:
 
     @functools.wraps(method)
     def p(self: Detector, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+        if not datapoints:
+            return np.empty(0)
         single, starts = by_reference(datapoints)
         value = method(self, single, run) if takes_run else method(self, single)
         checked = check_p(value, len(single), self.name)

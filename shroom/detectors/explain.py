@@ -116,7 +116,7 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
         )
     elif len(places) == 1:
         run.note("the hypothesis has only one word, so it is compared with an empty hypothesis")
-    # Its out-of-fold p is another model's, which the variants' p cannot be compared with.
+    # The variants have no out-of-fold p, which comes from another model and cannot be compared.
     run = replace(run, in_sample=True)
     variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in grouped]
     single = by_reference([datapoint])[0] if datapoint.other_tgts else []

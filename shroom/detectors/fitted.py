@@ -27,7 +27,16 @@ from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The result of fitting: a model, its threshold and training items, and a digest."""
+
+    model: Any = None
+    threshold: float = 0.5
+    items: TrainingItems = field(default_factory=TrainingItems)
+    digest: str = "as fitted"
 
 
 class FittedDetector(Detector):
@@ -62,7 +71,7 @@ class FittedDetector(Detector):
     """
 
     threshold: float | None = None
-    _items: TrainingItems = TrainingItems()
+    _state: Fitted | None = None
 
     def fit(self, X: Items, y: Any = None, run: Run = RUN) -> Self:
         """Fit the detector and return it.
@@ -91,21 +100,24 @@ class FittedDetector(Detector):
     @property
     def training_items(self) -> TrainingItems:
         """The items on which the detector was fitted."""
-        return self._items
-
-    def remember(self, items: TrainingItems) -> None:
-        """Store the items on which the detector was fitted, with their out-of-fold p."""
-        self._items = items
+        return self._fitted().items
 
     @property
     def fitted_threshold(self) -> float:
-        """The threshold that results from fitting."""
-        return 0.5
+        return self._fitted().threshold
 
-    @property
-    def threshold_(self) -> float:
-        """The threshold in use: the setting, or the fitted threshold if there is no setting."""
-        return self.fitted_threshold if self.threshold is None else self.threshold
+    def remember(self, items: TrainingItems) -> None:
+        """Store the items on which the detector was fitted, with their out-of-fold p."""
+        self._state = replace(self._fitted(), items=items)
+
+    def _fitted(self) -> Fitted:
+        if self._state is None:
+            self._state = self._load()
+        return self._state
+
+    def _load(self) -> Fitted:
+        """Return the state that the settings specify; by default, an empty one."""
+        return Fitted()
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
         """Return the fitted model's p of one datapoint or more: shape [n], in [0, 1]."""
@@ -116,29 +128,10 @@ class FittedDetector(Detector):
 
         Training items get their stored out-of-fold p, unless ``run.in_sample`` is set.
         """
-        if not datapoints:
-            return np.empty(0)
         stored = self._out_of_fold_p(datapoints, run)
         if not np.isnan(stored).any():
             return stored
         return np.where(np.isnan(stored), self._p(datapoints, run), stored)
-
-    def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
-        """Return the threshold for each p; for an out-of-fold p, the threshold of its fold."""
-        fitted = super().thresholds_of(datapoints, run)
-        if run.in_sample or self.threshold is not None:
-            return fitted
-        of_folds = self.training_items.thresholds(datapoints)
-        return np.where(np.isnan(of_folds), fitted, of_folds)
-
-    def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
-        """Return whether each datapoint gets p from a model that was fitted on it: shape [n]."""
-        unknown = ~self.out_of_fold_items(datapoints, run)
-        return np.asarray(unknown & self.training_items.contain(datapoints))
-
-    def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
-        """Return whether each datapoint is a training item with out-of-fold p: shape [n]."""
-        return ~np.isnan(self._out_of_fold_p(datapoints, run))
 
     def out_of_fold(
         self, datapoints: Sequence[Datapoint], p: Floats, folds: int
@@ -203,21 +196,6 @@ class FittedDetector(Detector):
             }
         return items, figures
 
-    def _out_of_fold_p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
-        if run.in_sample:
-            return np.full(len(datapoints), math.nan)
-        return self.training_items.p(datapoints)
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """The result of fitting: a model, its threshold and training items, and a file digest."""
-
-    model: Any
-    threshold: float = 0.5
-    items: TrainingItems = field(default_factory=TrainingItems)
-    digest: str = "as fitted"
-
 
 class JSONDetector(FittedDetector):
     """Base class of detectors whose fitted model is a JSON file: ``model``, else ``shipped``.
@@ -229,22 +207,10 @@ class JSONDetector(FittedDetector):
     #: Options of the command that fits one.
     options: ClassVar[str] = ""
     model: str | None
-    _state: Fitted | None = None
 
     @property
     def identity(self) -> str:
         return f"{self.name} {self._fitted().digest}"
-
-    @property
-    def fitted_threshold(self) -> float:
-        return self._fitted().threshold
-
-    @property
-    def training_items(self) -> TrainingItems:
-        return self._fitted().items
-
-    def remember(self, items: TrainingItems) -> None:
-        self._state = replace(self._fitted(), items=items)
 
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the fitted model as JSON; a threshold that was set replaces the fitted one."""
@@ -257,13 +223,7 @@ class JSONDetector(FittedDetector):
     def _content(self) -> dict[str, Any]:
         raise NotImplementedError
 
-    def _fitted(self) -> Fitted:
-        if self._state is None:
-            self._state = self._load()
-        return self._state
-
     def _load(self) -> Fitted:
-        """Return the state that the settings name."""
         return self._loaded(Path(self.model or self.shipped))
 
     def _loaded(self, path: Path) -> Fitted:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, Rule
 from shroom.core.problems import ShroomError, show
 from shroom.detectors.base import Detector
-from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windowed, Windows, best_rows, parts_of
+from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows, best_rows, parts_of
 from shroom.detectors.settings import Names, Share
 from shroom.inference import classifier, hub
 from shroom.inference.run_settings import RUN, Run
@@ -88,8 +88,6 @@ class NLI(Detector):
         return self.revision or (None,) * len(self.model)
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        if not datapoints:
-            return np.empty(0)
         pairs = Pairs.of(datapoints, self.premises)
         by_model = self._by_model(pairs.texts, run)
         p = [pairs.best(p_from(rows[:, 0], rows[:, 2], self.formula)) for rows in by_model]
@@ -185,13 +183,8 @@ class _Classifier:
         """Return the probabilities of entailment, neutral, contradiction: shape [n, 3]."""
         room = self._reader.room
         lengths = self._reader.lengths(pairs)
-        if self._windows.cut:
-            self._note_cuts(pairs, lengths, run)
-        fits = (lengths <= room) | self._windows.cut
-        read = Windowed.of(pairs, fits, self._parts)
-        for note in read.notes(self._name, room, self._windows):
-            run.note(note)
-        if not fits.all():
+        read = self._windows.read(pairs, lengths <= room, self._parts, self._name, room, run)
+        if read.items is not pairs:
             lengths = self._reader.lengths(read.items)
         shortened = np.minimum(lengths, room)
         logits = self._model.logits(read.items, shortened, self._reader.batch, "nli", run)
@@ -208,19 +201,6 @@ class _Classifier:
     def _parts(self, pair: tuple[str, str]) -> list[tuple[str, str]]:
         premises, hyp = parts_of(*pair, self._reader, self._windows)
         return [(premise, hyp) for premise in premises]
-
-    def _note_cuts(
-        self, pairs: Sequence[tuple[str, str]], lengths: NDArray[np.int32], run: Run
-    ) -> None:
-        long = [pairs[place] for place in np.flatnonzero(lengths > self._reader.room).tolist()]
-        if not long:
-            return
-        hyps = sum(map(self._reader.cuts_second, long))
-        also = f" and {hyps} of {len(pairs)} hypotheses" if hyps else ""
-        run.note(
-            f"{len(long)} of {len(pairs)} premises{also} had to be truncated: {self._name} reads "
-            f"at most {self._reader.room} tokens of premise and hypothesis together"
-        )
 
 
 CLASSES = ("entailment", "neutral", "contradiction")

@@ -37,7 +37,7 @@ class Recipe:
         if not name.endswith(".toml"):
             return cls(name, name, {})
         path = Path(name)
-        table = _table(path)
+        table: dict[str, Any] = read_plain(path)
         chosen = table.pop("detector", None)
         if not isinstance(chosen, str):
             raise ShroomError(f'{path}: no detector; add a line such as detector = "nli"')
@@ -70,12 +70,3 @@ def _filled(value: Any) -> Any:
     if isinstance(value, str) and "{data}" in value:
         return value.replace("{data}", str(data_folder()))
     return value
-
-
-def _table(path: Path) -> dict[str, Any]:
-    if path.is_file():
-        table: dict[str, Any] = read_plain(path)
-        return table
-    near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
-    there = f"; the folder contains {', '.join(p.name for p in near)}" if near else ""
-    raise ShroomError(f"{path}: no such file{there}")

@@ -117,8 +117,6 @@ class SelfCheck(Detector):
             raise ShroomError("the variant bertscore accepts only one model and one revision")
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        if not datapoints:
-            return np.empty(0)
         return self.against([p.hyp for p in datapoints], self._read().of(datapoints), run)
 
     def against(
@@ -134,10 +132,10 @@ class SelfCheck(Detector):
                 [surprise(h, s, self.n, self.aggregate) for h, s in zip(hyps, of_texts)]
             )
             p[judged] = values / (values + MIDDLE)
-        elif hyps and self.variant == "bertscore":
-            p[judged] = self._bertscore(hyps, of_texts, run)
         elif hyps:
-            p[judged] = self._contradiction(hyps, of_texts, run)
+            parts = self._bertscore if self.variant == "bertscore" else self._contradiction
+            owner, values = parts(hyps, of_texts, run)
+            p[judged] = np.bincount(owner, weights=values) / np.bincount(owner)
         return p
 
     @property
@@ -163,7 +161,8 @@ class SelfCheck(Detector):
 
     def _bertscore(
         self, hyps: list[str], samples: list[tuple[str, ...]], run: Run
-    ) -> NDArray[np.float64]:
+    ) -> tuple[list[int], NDArray[np.float64]]:
+        """Return p of each sentence, and the place of its hypothesis."""
         from shroom.detectors.bertscore import BertScore
 
         if self._judge is None:
@@ -175,12 +174,12 @@ class SelfCheck(Detector):
             for sentence in sentences(hyp)
         ]
         owner = [place for place, hyp in enumerate(hyps) for _ in sentences(hyp)]
-        p = 1 - self._judge.agreement(items, run)
-        return np.bincount(owner, weights=p) / np.bincount(owner)
+        return owner, 1 - self._judge.agreement(items, run)
 
     def _contradiction(
         self, hyps: list[str], samples: list[tuple[str, ...]], run: Run
-    ) -> NDArray[np.float64]:
+    ) -> tuple[list[int], NDArray[np.float64]]:
+        """Return p of each pair of sample and hypothesis, and the place of the hypothesis."""
         from shroom.detectors.nli import NLI, p_from
 
         if self._judge is None:
@@ -189,9 +188,8 @@ class SelfCheck(Detector):
             )
         pairs = [(text, hyp) for hyp, texts in zip(hyps, samples) for text in texts]
         owner = [place for place, texts in enumerate(samples) for _ in texts]
-        shares = np.asarray(self._judge.probabilities(pairs, run), np.float64)
-        p = p_from(shares[:, 0], shares[:, 2])
-        return np.bincount(owner, weights=p) / np.bincount(owner)
+        shares = self._judge.probabilities(pairs, run)
+        return owner, p_from(shares[:, 0], shares[:, 2])
 
 
 def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "average") -> float:

@@ -71,10 +71,7 @@ class SentenceEncoder:
             ]
 
         fits = np.array([options.cut or length[text] <= most for text, _ in pairs], bool)
-        items = Windowed.of(pairs, fits, parts)
-        for note in items.notes(self._name, self._room, options):
-            run.note(note)
-        return items
+        return options.read(pairs, fits, parts, self._name, self._room, run)
 
     def embed(self, texts: Sequence[str], run: Run) -> NDArray[np.float64]:
         """Return unit vectors, [n, dimensions]; only the beginning of a long text is read."""

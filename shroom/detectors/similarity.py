@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,9 +25,7 @@ from shroom.learners.logistic import Logistic
 #: Inverse strength of the L2 penalty on the curves; chosen by cross-validation.
 _C = 0.3
 #: Maximum number of stored distances.
-_REMEMBERED = 100_000
-#: Number of encoders that stay loaded, and whose distances are stored.
-_LOADED = 4
+_MOST_DISTANCES = 100_000
 
 
 @dataclass(eq=False, repr=False)
@@ -72,6 +69,12 @@ class Similarity(JSONDetector):
     threshold: Share | None = None
     windows: Aggregate = "max"
     overlap: Overlap = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # By device; cross-validation's copies share them, since folds compare the same pairs.
+        self._encoders: dict[str | None, SentenceEncoder] = {}
+        self._known: dict[tuple[str | None, str, str], float] = {}
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         distances, tasks = self._distances(datapoints, run)
@@ -142,39 +145,31 @@ class Similarity(JSONDetector):
 
     def _load(self) -> Fitted:
         """Return the state that the settings specify."""
-        if self.model.endswith(".json") or Path(self.model).is_file():
-            fitted = self._loaded(Path(self.model))
-            self._refuse_what_the_file_has(fitted.model)
-        elif self.calibration is not None:
-            fitted = self._loaded(Path(self.calibration))
-            other = replace(fitted.model, encoder=self.model, revision=self.revision)
-            fitted = replace(fitted, model=other)
-        else:
+        is_file = self.model.endswith(".json") or Path(self.model).is_file()
+        file = self.model if is_file else self.calibration
+        if file is None:
             return Fitted(_Distance(self.model, self.revision, self.reference, self.multilingual))
+        if self.calibration not in (None, file):
+            raise ShroomError(
+                f"{file} already contains a calibration; omit the setting 'calibration', or set "
+                "model to the encoder"
+            )
+        fitted = self._loaded(Path(file))
         distance: _Distance = fitted.model
-        other_rule = self.reference not in (Rule.GIVEN, distance.rule)
-        if other_rule or self.multilingual > distance.multilingual:
+        if not is_file:
+            distance = replace(distance, encoder=self.model, revision=self.revision)
+        revision = distance.revision or "main"
+        if (
+            self.revision not in (None, distance.revision, revision)
+            or self.reference not in (Rule.GIVEN, distance.rule)
+            or self.multilingual > distance.multilingual
+        ):
             raise ShroomError(
-                f"{self.calibration or self.model}: fitted with reference={distance.rule.value} "
-                f"and multilingual={str(distance.multilingual).lower()}; omit both settings, or "
-                "fit again with your settings"
+                f"{file}: fitted with revision={revision}, reference={distance.rule.value} and "
+                f"multilingual={str(distance.multilingual).lower()}; omit these settings, or fit "
+                "again with your settings"
             )
-        return fitted
-
-    def _refuse_what_the_file_has(self, distance: _Distance) -> None:
-        """Raise if settings contradict a fitted file."""
-        # A recipe with main, and a fit without a revision, mean the same.
-        if self.revision and self.revision != (distance.revision or "main"):
-            raise ShroomError(
-                f"{self.model}: fitted with revision={distance.revision or 'main'}; omit the "
-                "setting 'revision', or fit again with your revision"
-            )
-        beside = self.calibration
-        if beside is not None and Path(beside).resolve() != Path(self.model).resolve():
-            raise ShroomError(
-                f"{self.model} already contains a calibration; omit the setting 'calibration', or "
-                "set model to the encoder"
-            )
+        return replace(fitted, model=distance)
 
     def _distances(
         self, datapoints: Sequence[Datapoint], run: Run
@@ -183,20 +178,21 @@ class Similarity(JSONDetector):
         state = self._distance
         points = Pairs.of(datapoints, self.premises)
         pairs = points.texts
-        encoder = (state.encoder, state.revision, run.device)
-        content = hub.identity(state.encoder, state.revision)
-        windows = Windows(self.windows, self.overlap)
-        cache = _remembered(encoder, content, windows)
-        if len(cache) > _REMEMBERED:
-            cache.clear()
-        new = [pair for pair in dict.fromkeys(pairs) if pair not in cache]
+        if len(self._known) > _MOST_DISTANCES:
+            self._known.clear()
+        new = [pair for pair in dict.fromkeys(pairs) if (run.device, *pair) not in self._known]
         if new:
-            model = _encoder(*encoder, content)
+            model = self._encoders.get(run.device)
+            if model is None:
+                model = SentenceEncoder(state.encoder, state.revision, run.device)
+                self._encoders[run.device] = model
+            windows = Windows(self.windows, self.overlap)
             read = model.read(new, windows, run)
             vectors = model.embed([text for pair in read.items for text in pair], run)
             distances = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
-            cache.update(zip(new, windows.folded(distances, read).tolist()))
-        distances = points.best(np.array([cache[pair] for pair in pairs]))
+            keys = ((run.device, *pair) for pair in new)
+            self._known.update(zip(keys, windows.folded(distances, read).tolist()))
+        distances = points.best(np.array([self._known[run.device, *pair] for pair in pairs]))
         return distances, [point.task.like for point in datapoints]
 
 
@@ -209,19 +205,3 @@ class _Distance:
     rule: Rule
     multilingual: bool
     curves: Logistic | None = None
-
-
-@lru_cache(maxsize=_LOADED)
-def _encoder(name: str, revision: str | None, device: str | None, content: str) -> SentenceEncoder:
-    """Return an encoder; ``content`` changes with the files of a folder."""
-    del content
-    return SentenceEncoder(name, revision, device)
-
-
-@lru_cache(maxsize=_LOADED)
-def _remembered(
-    encoder: tuple[str, str | None, str | None], content: str, windows: Windows
-) -> dict[tuple[str, str], float]:
-    """Return the stored distances of an encoder by pair; folds compare the same pairs."""
-    del encoder, content, windows
-    return {}

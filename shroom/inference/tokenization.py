@@ -160,12 +160,6 @@ class PairReader:
                 filled[slice(-len(row), None) if left else slice(len(row))] = row
         return arrays
 
-    def cuts_second(self, pair: tuple[str, str]) -> bool:
-        """Return whether the second text has to be cut too."""
-        number = self.count(pair)
-        first, second = (number[text] for text in pair)
-        return self._shares(first, second)[1] < second
-
     def _shares(self, first: int, second: int) -> tuple[int, int]:
         """Return the number of tokens to keep of each text: all of the second if possible."""
         free = self.room - self.special

@@ -127,6 +127,19 @@ def test_a_setting_that_is_refused_changes_nothing():
     assert (lexical.threshold, lexical.get_params()["threshold"]) == (0.3, 0.3)
 
 
+def test_a_fit_outlasts_a_new_threshold_but_no_other_setting(tmp_path):
+    lexical = Lexical().fit(POINTS, Y)
+    fitted = lexical.p(POINTS)
+    np.testing.assert_array_equal(lexical.set_params(threshold=0.3).p(POINTS), fitted)
+    assert lexical.in_sample(POINTS).all()
+    lexical.save(tmp_path / "other.json")
+    shipped = Lexical()
+    assert np.abs(shipped.p(POINTS) - fitted).max() > 0.01
+    np.testing.assert_array_equal(
+        shipped.set_params(model=tmp_path / "other.json").p(POINTS), fitted
+    )
+
+
 @pytest.mark.parametrize("y", [None, P[1:], P * 5, [point.label.value for point in POINTS], [[1]]])
 def test_y_that_is_not_a_proportion_is_refused(y):
     with pytest.raises(ShroomError, match="y: expected a proportion from 0 to 1"):

@@ -316,8 +316,6 @@ def test_ones_own_templates(tmp_path):
         ({"endpoint": "http://host/v1?key=secret"}, "must not contain a key"),
         ({"scoring": "offical"}, "did you mean 'official'"),
         ({"mode": "chats"}, "mode: expected one of chat, completion, got"),
-        ({"reference": "ref"}, "reference: expected one of given, src, tgt, both"),
-        ({"threshold": 1.5}, "threshold: expected a number from 0 to 1, got 1.5"),
         ({"shots": 2}, "the setting 'shots' needs labelled data"),
         ({"shots": 2, "examples": "x", "template": "official"}, "does not contain {examples}"),
         ({"samples": 101}, "samples: expected a whole number from 0 to 100, got 101"),
@@ -487,9 +485,6 @@ def test_the_official_request(serve, judge, mode):
 @pytest.mark.parametrize(
     ("task", "more", "contexts"),
     [
-        (Task.PG, {}, ("S", "T")),
-        (Task.PG, {"reference": "tgt"}, ("T",)),
-        (Task.MT, {}, ("T",)),
         (Task.MT, {"multilingual": True}, ("S", "T")),
         (Task.PG, {"scoring": "official"}, ("S",)),
         (Task.TS, {"scoring": "official"}, ("T",)),

@@ -8,6 +8,7 @@ from conftest import ROOT, gold, write_json
 from tiny_models import encoder, nli_model
 
 from shroom.core.datapoint import Datapoint, Task
+from shroom.detectors.judge.detector import Judge
 from shroom.detectors.nli import NLI
 from shroom.detectors.similarity import Similarity
 from shroom.scoring.datapoint_files import read
@@ -49,7 +50,7 @@ def test_a_recipe_judges_translations_by_their_source(name, tmp_path, done):
     np.testing.assert_allclose(src[alone], tgt[alone], atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", [Similarity, NLI])
+@pytest.mark.parametrize("kind", [Similarity, NLI, Judge])
 @pytest.mark.parametrize(
     ("settings", "paraphrase", "translation"),
     [
@@ -60,7 +61,7 @@ def test_a_recipe_judges_translations_by_their_source(name, tmp_path, done):
     ],
 )
 def test_the_texts_with_which_a_hypothesis_is_compared(kind, settings, paraphrase, translation):
-    chosen = kind("a/model", **settings)
+    chosen = kind(model="a/model", **settings)
     for task, texts in ((Task.PG, paraphrase), (Task.MT, translation)):
         assert chosen.premises(Datapoint(hyp="H", src="S", tgt="T", task=task)) == texts
 

@@ -252,10 +252,7 @@ def test_no_datapoints():
     assert NLI("not looked for").probabilities([]).shape == (0, 3)
 
 
-def test_hostile_hypotheses(made):
-    hyps = ["", " ", "\ud800", "\x00", "</s>", "[SEP] <s> <pad>", "a\u2028b", "文" * 20, "\ufeff"]
-    p = NLI(made()).p([point(hyp=hyp) for hyp in hyps])
-    assert ((p >= 0) & (p <= 1)).all()
+def test_half_a_character_is_read_as_a_question_mark(made):
     found, read = (NLI(made()).probabilities([(text, text)]) for text in ("\ud800 a", "? a"))
     np.testing.assert_array_equal(found, read)
 
@@ -336,18 +333,16 @@ def test_padding_that_is_a_gap_in_the_vocabulary():
 # --- what is too long
 
 
-@pytest.mark.parametrize(
-    ("hyp", "also"), [("A cat.", ""), ("word " * 10_000, " and 1 of 3 hypotheses")]
-)
+@pytest.mark.parametrize("hyp", ["A cat.", "word " * 10_000])
 @pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
-def test_a_long_premise_is_cut_and_said_so(architecture, hyp, also, made, notes):
+def test_a_long_premise_is_cut_and_said_so(architecture, hyp, made, notes):
     long = point(tgt="The cat sat on the mat. " * 2000, hyp=hyp)
     nli = NLI(made(architecture), windows="first")
     p = nli.p([point(), long, point()], Run(note=notes.append))
     assert ((p >= 0) & (p <= 1)).all()
     assert p[0] == p[2] != p[1]
     (note,) = notes
-    assert note.startswith(f"1 of 3 premises{also} had to be truncated: ")
+    assert note.startswith("1 of 3 pairs had to be truncated: ")
     assert note.endswith(f"reads at most {LENGTH} tokens of premise and hypothesis together")
 
 
@@ -380,7 +375,6 @@ def test_a_long_hypothesis_is_cut_only_where_nothing_else_helps(premise, size, m
     nine = tokenizer("9", add_special_tokens=False)["input_ids"][0]
     hypothesis_fits = size + min(counts(tokenizer, [premise])[premise], 1) + 4 <= LENGTH
     assert (ids.count(nine) == size) == hypothesis_fits
-    assert reader.cuts_second(pair) != hypothesis_fits
 
 
 def test_a_tokenizer_that_is_not_fast():

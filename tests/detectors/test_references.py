@@ -1,4 +1,4 @@
-"""Datapoints with several references, of which the best supported one counts."""
+"""Datapoints with several references, of which the best supported one counts, and odd ones."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import write_json
 
-from shroom.core.datapoint import pair, premises
+from shroom.core.datapoint import TASKS, Datapoint, pair, premises
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.registry import detector
@@ -23,14 +23,32 @@ ROWS = [
 ROWS.insert(1, {**ROWS[0], "tgt": "A mouse."})
 
 
-@pytest.mark.parametrize("name", ["lexical", "cross-encoder", "unigram", "nli", "similarity"])
-def test_the_best_supported_reference_counts(name, tiny, tmp_path, done):
+@pytest.fixture(params=["lexical", "cross-encoder", "unigram", "nli", "similarity"])
+def given(request, tiny):
+    """Return the settings of a detector, and its name."""
+    models = {
+        "nli": lambda: {"model": [tiny("nli_model"), tiny("nli_model", seed=1)]},
+        "similarity": lambda: {"model": tiny("encoder")},
+        "unigram": lambda: {"language": "other"},  # which needs no spaCy
+    }
+    return request.param, models.get(request.param, dict)()
+
+
+def test_any_text_has_a_p(given):
+    name, settings = given
+    texts = ["", " ", "\ud800", "\x00", "</s>", "[SEP] <s> <pad>", "a\u2028b", "文" * 100, "\ufeff"]
+    points = [
+        Datapoint(hyp=hyp, src="a source", tgt="the cat", task=task)
+        for task in TASKS.values()
+        for hyp in (*texts, "word " * 10_000)
+    ]
+    p = detector(name, **settings).p(points)
+    assert ((p >= 0) & (p <= 1)).all()
+
+
+def test_the_best_supported_reference_counts(given, tmp_path, done):
+    name, given = given
     data, out = write_json(tmp_path / "several.json", ROWS), tmp_path / "p.json"
-    given = {
-        "nli": {"model": [tiny("nli_model"), tiny("nli_model", seed=1)]},
-        "similarity": {"model": tiny("encoder")},
-        "unigram": {"language": "other"},  # which needs no spaCy
-    }.get(name, {})
     recipe = tmp_path / "recipe.toml"
     settings = {"detector": name, **given}.items()
     recipe.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in settings))

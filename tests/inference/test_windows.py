@@ -176,9 +176,7 @@ ROWS = np.array([[0.2, 0.7, 0.1], [0.9, 0.06, 0.04], [0.02, 0.08, 0.9], [0.3, 0.
 
 def windowed(*sizes):
     items = [(f"w{n}", "h") for n in range(sum(sizes))]
-    long = [size for size in sizes if size > 1]
-    starts = np.cumsum([0, *sizes[:-1]])
-    return Windowed(items, starts, len(long), sum(long), 0)
+    return Windowed(items, np.cumsum([0, *sizes[:-1]]))
 
 
 def test_what_one_window_entails_the_premise_entails():
@@ -193,7 +191,7 @@ def test_means_and_single_windows():
     np.testing.assert_allclose(mean, [ROWS[0], ROWS[1:3].mean(axis=0), ROWS[3]])
     found = best_rows(ROWS, windowed(1, 2, 1), Windows())
     np.testing.assert_array_equal(found[[0, 2]], ROWS[[0, 3]])
-    assert best_rows(ROWS, windowed(1, 1, 1, 1), Windows()) is ROWS
+    np.testing.assert_array_equal(best_rows(ROWS, windowed(1, 1, 1, 1), Windows()), ROWS)
 
 
 @given(
@@ -300,7 +298,7 @@ def test_the_cross_encoder_by_brute_force():
     assert kept == hyp
     assert len(parts) > 2
     _, cut = model._model.encoding([("TS", one, hyp) for one in parts])
-    assert cut == 0
+    assert not any(cut)
     apart = model.p([pair(one, hyp) for one in parts])
     (p,) = model.p([pair(premise, hyp)])
     assert p == pytest.approx(apart.min(), abs=1e-5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, Rule
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.detectors.cross_encoder.model_folder import ModelFolder
+from shroom.detectors.cross_encoder.model_folder import ModelFolder, loaded
 from shroom.detectors.cross_encoder.schedule import Schedule
-from shroom.detectors.fitted import FittedDetector
+from shroom.detectors.fitted import Fitted, FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windowed, Windows, parts_of
 from shroom.detectors.settings import File, Name, Share
@@ -68,20 +68,18 @@ class CrossEncoder(Schedule, FittedDetector):
     encoder: Name | None = None
     revision: Name | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._model: Any = ModelFolder(Path(self.model or MODEL))
-
     @property
-    def fitted_threshold(self) -> float:
-        return float(self._model.threshold)
+    def _model(self) -> Any:
+        return self._fitted().model
+
+    def _load(self) -> Fitted:
+        return loaded(Path(self.model or MODEL))
 
     @property
     def training_items(self) -> TrainingItems:
         """The training items; their out-of-fold p are valid only for the fitted reference rule."""
-        as_fitted = self.rule is self._model.rule
-        items: TrainingItems = self._model.training_items
-        return items if as_fitted else items.without_answers()
+        items = self._fitted().items
+        return items if self.rule is self._model.rule else items.without_answers()
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -95,7 +93,7 @@ class CrossEncoder(Schedule, FittedDetector):
 
     @property
     def identity(self) -> str:
-        return f"{self.name} {self._model.weights}"
+        return f"{self.name} {self._fitted().digest}"
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         model = self._model
@@ -125,18 +123,10 @@ class CrossEncoder(Schedule, FittedDetector):
         encoding = self._model.encoding
         distinct = list(dict.fromkeys(pairs))
         arrays, cut = encoding(distinct)
-        encoded = dict(zip(distinct, arrays))
-        if cut and self._windows.cut:
-            run.note(
-                f"{cut} of {len(distinct)} pairs had to be truncated at the end of the reference: "
-                f"the cross-encoder reads at most {encoding.room} tokens"
-            )
-        # What was cut fills the room, as may what was not, which is its own only window.
-        all_fit = not cut or self._windows.cut
-        fits = np.array([all_fit or encoded[one].shape[1] < encoding.room for one in pairs], bool)
-        read = Windowed.of(pairs, fits, self._parts)
-        for note in read.notes("the cross-encoder", encoding.room, self._windows):
-            run.note(note)
+        encoded, is_cut = dict(zip(distinct, arrays)), dict(zip(distinct, cut))
+        fits = np.array([not is_cut[pair] for pair in pairs])
+        name, room = "the cross-encoder", encoding.room
+        read = self._windows.read(pairs, fits, self._parts, name, room, run)
         new = [item for item in dict.fromkeys(read.items) if item not in encoded]
         encoded.update(zip(new, encoding(new)[0]))
         return read, encoded
@@ -148,10 +138,7 @@ class CrossEncoder(Schedule, FittedDetector):
 
     def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
         del run
-        trained = self._fitting().fit(datapoints, p)
-        if self.threshold is not None:
-            trained.threshold = self.threshold
-        self._model = trained
+        self._state = Fitted(self._fitting().fit(datapoints, p))
 
     def out_of_fold(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
@@ -160,17 +147,17 @@ class CrossEncoder(Schedule, FittedDetector):
         threshold = 0.5 if self.threshold is None else self.threshold
         return unseen, np.full(len(p), threshold)
 
-    def remember(self, items: TrainingItems) -> None:
-        self._trained().training_items = items
-
     def save(self, path: str | Path, **about: Any) -> None:
+        if isinstance(self._model, ModelFolder):
+            raise ShroomError("this cross-encoder has not been fitted; call fit before save")
         from shroom.detectors.cross_encoder.pair_model import save
 
         name = str(self.encoder)
         encoder = Path(name).name if Path(name).is_dir() else name
         start = {"encoder": encoder, "revision": self.revision}
         recipe = {**start, **self._schedule, "reference": self.rule.value}
-        save(Path(path), self._trained(), {"recipe": recipe, **about})
+        state = replace(self._fitted(), threshold=self.threshold_)
+        save(Path(path), state, {"recipe": recipe, **about})
 
     @property
     def _windows(self) -> Windows:
@@ -179,11 +166,6 @@ class CrossEncoder(Schedule, FittedDetector):
     @property
     def _schedule(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(Schedule)}
-
-    def _trained(self) -> Any:
-        if isinstance(self._model, ModelFolder):
-            raise ShroomError("this cross-encoder has not been fitted; call fit before save")
-        return self._model
 
     def _fitting(self) -> Any:
         """Return the fit that the settings describe; this imports torch."""

@@ -43,13 +43,13 @@ class Encoding:
 
     def __call__(
         self, items: Sequence[tuple[str, str, str]]
-    ) -> tuple[list[NDArray[np.int64]], int]:
-        """Return ids and sides, [2, tokens], of each item, and the number of truncated items."""
+    ) -> tuple[list[NDArray[np.int64]], list[bool]]:
+        """Return ids and sides, [2, tokens], of each item, and whether it is truncated."""
         texts = [(f"{task}: {plain(ref)}", plain(hyp)) for task, ref, hyp in items]
-        arrays, cut = [], 0
+        arrays, cut = [], []
         for encoding in self._encoded(texts):
             pair = np.array([encoding.ids, _sides(encoding.sequence_ids)], np.int64)
-            cut += pair.shape[1] > self.room
+            cut.append(pair.shape[1] > self.room)
             arrays.append(_shortened(pair, self.room))
         return arrays, cut
 

@@ -29,8 +29,8 @@ from shroom.learners.folds import even_splits
 
 #: Steps between two checkpoints.
 SAVED_EVERY = 100
-#: Number of batches within which examples are sorted by length: more save padding, fewer keep the
-#: order random.
+#: Number of batches within which examples are sorted by length. More batches save padding; fewer
+#: batches keep the order random.
 _WINDOW = 50
 _WARM_UP = 0.06
 
@@ -74,9 +74,10 @@ def train(
     plan = _plan([pair.shape[1] for pair in pairs], schedule)
     optimizer = torch.optim.AdamW(list(model.groups(schedule.rate)), fused=True)
     fall = torch.optim.lr_scheduler.LambdaLR(optimizer, _line(len(plan)))
-    state = _Checkpoint(model, optimizer, fall, checkpoint)
+    parts = {"model": model, "optimizer": optimizer, "fall": fall}
+    start = _resumed(parts, checkpoint) if checkpoint and checkpoint.is_file() else 0
     mean = 0.0
-    for step in range(state.resume(), len(plan)):
+    for step in range(start, len(plan)):
         batch = torch.from_numpy(encoding.batch([pairs[i] for i in plan[step]])).to(device)
         with torch.autocast(device.partition(":")[0], torch.bfloat16, enabled=schedule.bfloat16):
             logits = model(batch[0], batch[1])
@@ -91,8 +92,8 @@ def train(
         mean = loss.item() if not mean else 0.97 * mean + 0.03 * loss.item()
         if report:
             report(Progress(step + 1, len(plan), mean))
-        if (step + 1) % SAVED_EVERY == 0:
-            state.save(step + 1)
+        if checkpoint and (step + 1) % SAVED_EVERY == 0:
+            _save(parts, step + 1, checkpoint)
     after = model.cpu().eval().state_dict()
     model.load_state_dict(
         {name: value.lerp(before[name], schedule.blend) for name, value in after.items()}
@@ -124,32 +125,22 @@ def _line(steps: int) -> Callable[[int], float]:
     return lambda step: min(1.0, (step + 1) / warm) * max(0.05, 1 - step / steps)
 
 
-class _Checkpoint:
-    """The complete state of a run, so that it can be resumed with the same result."""
+def _save(parts: dict[str, Any], step: int, path: Path) -> None:
+    """Write the complete state of a run, so that it can be resumed with the same result."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    state: dict[str, Any] = {name: part.state_dict() for name, part in parts.items()}
+    fresh = path.with_suffix(".new")
+    torch.save({**state, "step": step, "chance": torch.get_rng_state()}, fresh)
+    fresh.replace(path)
 
-    def __init__(self, model: PairModel, optimizer: Any, fall: Any, path: Path | None) -> None:
-        self.parts = {"model": model, "optimizer": optimizer, "fall": fall}
-        self.path = path
 
-    def save(self, step: int) -> None:
-        if self.path is None:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        state: dict[str, Any] = {name: part.state_dict() for name, part in self.parts.items()}
-        state |= {"step": step, "chance": torch.get_rng_state()}
-        fresh = self.path.with_suffix(".new")
-        torch.save(state, fresh)
-        fresh.replace(self.path)
-
-    def resume(self) -> int:
-        """Return the step to continue from: 0 if nothing is stored."""
-        if self.path is None or not self.path.is_file():
-            return 0
-        state = torch.load(self.path, map_location="cpu", weights_only=True)
-        for name, part in self.parts.items():
-            part.load_state_dict(state[name])
-        torch.set_rng_state(state["chance"])
-        return int(state["step"])
+def _resumed(parts: dict[str, Any], path: Path) -> int:
+    """Restore the state of a run, and return the step to continue from."""
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    for name, part in parts.items():
+        part.load_state_dict(state[name])
+    torch.set_rng_state(state["chance"])
+    return int(state["step"])
 
 
 @dataclass
@@ -180,8 +171,6 @@ class Fitting:
 
     def model(self) -> PairModel:
         """Return the model before training."""
-        import torch
-
         torch.manual_seed(self.schedule.seed)  # a new head begins with random weights
         return PairModel(self.encoder, self.revision)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -16,8 +18,8 @@ from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.cross_encoder.onnx_dequantization import in_float32
+from shroom.detectors.fitted import Fitted
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
-from shroom.detectors.settings import converted
 from shroom.inference.compute import threads
 from shroom.inference.hub import files_digest, library_versions
 from shroom.inference.onnx import session
@@ -32,11 +34,46 @@ FORMAT = 2
 _LOADING = Lock()
 
 
-class ModelFolder:
-    """The model in a folder that ``shroom fit cross-encoder`` wrote; loaded on first use."""
+def loaded(folder: Path) -> Fitted:
+    """Return the model in a folder that ``shroom fit cross-encoder`` wrote."""
+    path = folder / ABOUT
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if about["format"] != FORMAT:
+            raise ShroomError(
+                f"{path}: this version of the kit reads format {FORMAT}, but the model has "
+                f"format {about['format']}; fit the model again"
+            )
+        threshold, digest = float(about["threshold"]), str(about["weights"])
+        rule = Rule(about.get("recipe", {}).get("reference", Rule.GIVEN))
+        model = ModelFolder(folder, about["integers"], about["padding"], about["room"], rule)
+    except UNREADABLE as error:
+        raise ShroomError(
+            f"{folder} is not a model of the cross-encoder ({why_unreadable(error)}); to "
+            "fit a model, use: shroom fit cross-encoder DATA --model ENCODER -o FOLDER"
+        ) from error
+    path = folder / TRAINING_ITEMS
+    try:
+        items = TrainingItems.from_dict(json.loads(path.read_text(encoding="utf-8")))
+    except UNREADABLE as error:
+        raise ShroomError(
+            f"{path} is not a list of training items ({why_unreadable(error)}); copy the "
+            "whole folder that 'shroom fit cross-encoder' wrote"
+        ) from error
+    return Fitted(model, threshold, items, digest)
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+
+@dataclass
+class ModelFolder:
+    """The model in a folder: the shapes of its integers, and its input. It is opened when used."""
+
+    folder: Path
+    shapes: Mapping[str, Sequence[int]]
+    padding: int
+    room: int
+    rule: Rule
+
+    def __post_init__(self) -> None:
         self._sessions: dict[str, Any] = {}
 
     def precision(self, run: Run) -> str:
@@ -68,23 +105,6 @@ class ModelFolder:
         """The number of threads that run it at once."""
         return threads()
 
-    @property
-    def weights(self) -> str:
-        """A digest of its weights."""
-        return str(self._about["weights"])
-
-    @property
-    def threshold(self) -> float:
-        """The threshold that results from fitting."""
-        return float(self._about["threshold"])
-
-    @property
-    def rule(self) -> Rule:
-        """The rule by which references were chosen in fitting."""
-        reference = self._about.get("recipe", {}).get("reference", Rule.GIVEN)
-        rule: Rule = converted("reference", reference, Rule)
-        return rule
-
     @cached_property
     def encoding(self) -> Encoding:
         """The encoding of its input."""
@@ -93,39 +113,7 @@ class ModelFolder:
             raise ShroomError(
                 f"{self.folder} contains no {TOKENIZER}; copy the whole folder of the model"
             )
-        return Encoding(path, self._about["padding"], self._about["room"])
-
-    @cached_property
-    def training_items(self) -> TrainingItems:
-        """The items on which it was fitted."""
-        _ = self._about  # a folder of another kind is reported as such
-        path = self.folder / TRAINING_ITEMS
-        try:
-            return TrainingItems.from_dict(json.loads(path.read_text(encoding="utf-8")))
-        except UNREADABLE as error:
-            raise ShroomError(
-                f"{path} is not a list of training items ({error}); copy the whole folder that "
-                "'shroom fit cross-encoder' wrote"
-            ) from error
-
-    @cached_property
-    def _about(self) -> dict[str, Any]:
-        path = self.folder / ABOUT
-        try:
-            about = json.loads(path.read_text(encoding="utf-8"))
-            if about["format"] != FORMAT:
-                raise ShroomError(
-                    f"{path}: this version of the kit reads format {FORMAT}, but the model has "
-                    f"format {about['format']}; fit the model again"
-                )
-            for key in ("integers", "padding", "room", "weights"):
-                about[key]
-            return {**about, "threshold": float(about["threshold"])}
-        except UNREADABLE as error:
-            raise ShroomError(
-                f"{self.folder} is not a model of the cross-encoder ({why_unreadable(error)}); to "
-                "fit a model, use: shroom fit cross-encoder DATA --model ENCODER -o FOLDER"
-            ) from error
+        return Encoding(path, self.padding, self.room)
 
     def _opened(self, precision: str) -> Any:
         """Return a session of ONNX Runtime that computes in a precision."""
@@ -138,12 +126,12 @@ class ModelFolder:
             raise ShroomError(
                 f"{self.folder}: the model cannot be loaded ({error}); copy the whole folder"
             ) from error
-        shapes = self._about["integers"]
-        ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
+        ends = np.cumsum([np.prod(shape) for shape in self.shapes.values()])
         if not len(ends) or len(integers) != ends[-1]:
             raise ShroomError(
                 f"{self.folder}: {INTEGERS} does not match {ABOUT}; copy the whole folder"
             )
         parts = np.split(integers, ends[:-1])
-        arrays = {name: part.reshape(shapes[name]) for name, part in zip(shapes, parts)}
+        shaped = zip(self.shapes.items(), parts)
+        arrays = {name: part.reshape(shape) for (name, shape), part in shaped}
         return session(graph, str(self.folder), arrays)

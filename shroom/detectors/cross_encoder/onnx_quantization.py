@@ -46,7 +46,7 @@ def graph_of(
 
     stream = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # tracing warns of what is constant here indeed
+        warnings.simplefilter("ignore")  # about values that are traced as constants
         logging.getLogger("torch.onnx").setLevel(logging.ERROR)
         torch.onnx.export(
             module,

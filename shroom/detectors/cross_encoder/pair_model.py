@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from shroom.detectors.cross_encoder.model_folder import (
 )
 from shroom.detectors.cross_encoder.onnx_quantization import graph_of, layouts_of, quantised
 from shroom.detectors.cross_encoder.quantization import TEXTS, packed
-from shroom.detectors.out_of_fold import TrainingItems
+from shroom.detectors.fitted import Fitted
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 
@@ -111,9 +111,6 @@ class TrainedModel:
     tokenizer: Path
     device: str
     rule: Rule
-    threshold: float = 0.5
-    training_items: TrainingItems = field(default_factory=TrainingItems)
-    weights: str = "as fitted"
     workers: int = 1
 
     def precision(self, run: Run) -> str:
@@ -141,8 +138,9 @@ def _mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return (states * weight).sum(1) / weight.sum(1).clamp(min=1)
 
 
-def save(folder: Path, trained: TrainedModel, about: dict[str, Any]) -> None:
+def save(folder: Path, fitted: Fitted, about: dict[str, Any]) -> None:
     """Write the graph, its integers, the tokenizer, the training items and their origin."""
+    trained: TrainedModel = fitted.model
     graph, arrays = exported(trained.model, trained.encoding)
     integers = packed(b"".join(array.tobytes() for array in arrays.values()))
     content = {
@@ -150,27 +148,18 @@ def save(folder: Path, trained: TrainedModel, about: dict[str, Any]) -> None:
         "detector": "cross-encoder",
         "padding": trained.encoding.padding,
         "room": trained.encoding.room,
-        "threshold": trained.threshold,
+        "threshold": fitted.threshold,
         **about,
         "integers": {name: list(array.shape) for name, array in arrays.items()},
         "weights": hashlib.sha256(graph + integers).hexdigest()[:16],
     }
-    items = json.dumps(trained.training_items.to_dict(), separators=(",", ":"))
+    about_text = json.dumps(content, indent=2, ensure_ascii=False)
+    items = json.dumps(fitted.items.to_dict(), separators=(",", ":"))
     write_atomically(folder / GRAPH, graph)
     write_atomically(folder / INTEGERS, integers)
     write_atomically(folder / TOKENIZER, trained.tokenizer.read_bytes())
-    write_atomically(folder / ABOUT, _indented(content) + "\n")
+    write_atomically(folder / ABOUT, about_text + "\n")
     write_atomically(folder / TRAINING_ITEMS, items + "\n")
-
-
-def _indented(content: dict[str, Any]) -> str:
-    """Return readable JSON: one line for each key and for each part of the recipe."""
-    lines = []
-    for key, value in content.items():
-        deep = key in ("out_of_fold", "recipe")
-        text = json.dumps(value, indent=2 if deep else None, ensure_ascii=False)
-        lines.append(f"  {json.dumps(key)}: " + text.replace("\n", "\n  "))
-    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
