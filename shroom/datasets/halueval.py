@@ -130,7 +130,7 @@ def _labels(record: Record) -> Mapping[str, int]:
 DATA_SET = DataSet(
     NAME,
     licence="MIT",
-    about="right and hallucinated answers, responses and summaries; labelled replies of ChatGPT",
+    about="right and hallucinated answers, responses and summaries; labelled replies from ChatGPT",
     source=(
         "J. Li, X. Cheng, W. X. Zhao, J.-Y. Nie and J.-R. Wen (2023), HaluEval: A Large-Scale "
         "Hallucination Evaluation Benchmark for Large Language Models, arXiv:2305.11747"

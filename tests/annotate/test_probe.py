@@ -538,7 +538,7 @@ def test_the_report_as_text_and_json(made, done, in_json):
     assert sum("*" in line for line in lines) == 2
     assert sum(line.startswith("layer ") for line in lines) == 5
     assert any(line.startswith("floor: majority label") and "0.500" in line for line in lines)
-    assert "- 80 questions: 40 all-right, 40 all-wrong" in lines
+    assert "- 80 questions: 40 'all-right', 40 'all-wrong'" in lines
     found = in_json("annotate", "probe", "report", made)
     assert found["best"] == found["layer"] == 2
     assert [row["layer"] for row in found["layers"]] == [0, 1, 2, 3, 4]

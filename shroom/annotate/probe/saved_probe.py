@@ -115,7 +115,7 @@ class SavedProbe(Result):
             f"layer {n} in {counted(k, 'fold')}" for n, k in Counter(figures.chosen).items()
         )
         n = figures.right + figures.wrong
-        yield f"{n} questions: {figures.right} all-right, {figures.wrong} all-wrong{out}"
+        yield f"{n} questions: {figures.right} 'all-right', {figures.wrong} 'all-wrong'{out}"
         yield f"{self.frame.mode} mode, hidden states {_POSITIONS[self.frame.position]}"
         yield f"cross-validated: {figures.folds} folds, seed {how.seed}, C chosen in each fold"
         yield (

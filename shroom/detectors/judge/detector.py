@@ -230,8 +230,8 @@ class Judge(Asking, Detector):
             low = sum(0 < mass(r) < _LOW for r, verdict in zip(replies, answered) if not verdict)
             if low:
                 run.note(
-                    f"in {low} of {counted(len(replies), 'answer')}, the first token is yes or no "
-                    "with a probability below 1%; the model might not follow the template"
+                    f"in {low} of {counted(len(replies), 'answer')}, yes and no together have a "
+                    "probability below 1%; the model might not follow the template"
                 )
         elif any(answered) and not any(r.steps for r, one in zip(replies, answered) if one):
             run.note(

@@ -144,8 +144,8 @@ def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
         return "p is the same for all items, so there is nothing to calibrate; check the submission"
     if np.ptp(y) == 0:
         return (
-            "the annotators' proportion of Hallucination is the same for all items, so there is "
-            "nothing to fit; use other gold labels"
+            "the share of votes for Hallucination is the same for all items, so there is nothing "
+            "to fit; use other gold labels"
         )
     if calibrator.rises:
         return ""
