@@ -176,7 +176,7 @@ class Detector:
         default = np.full(len(datapoints), self.threshold_, float)
         if run.in_sample or self.threshold is not None:
             return default
-        of_folds = self.training_items.thresholds(datapoints)
+        _, of_folds = self.training_items.out_of_fold(datapoints)
         return np.where(np.isnan(of_folds), default, of_folds)
 
     @property
@@ -231,7 +231,7 @@ class Detector:
 
     def _out_of_fold_p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
         items = TrainingItems() if run.in_sample else self.training_items
-        return items.p(datapoints)
+        return items.out_of_fold(datapoints)[0]
 
     # The methods of a scikit-learn classifier, which needs no base class.
 

@@ -185,10 +185,10 @@ class FittedDetector(Detector):
         items = TrainingItems.of(points, *self.out_of_fold(points, p, folds))
         figures: dict[str, dict[str, float | None]] = {}
         for name, file in files.items():
-            part = items.p(file)
+            part, thresholds = items.out_of_fold(file)
             labels = np.array([point.label is Label.HALLUCINATION for point in file])
             gold = np.array([point.p for point in file], np.float64)
-            right = accuracy(part > items.thresholds(file), labels)
+            right = accuracy(part > thresholds, labels)
             figures[name] = {
                 "n": len(part),
                 "accuracy": round(right, 4),

@@ -104,25 +104,19 @@ class TrainingItems:
 
     def contain(self, datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:
         """Return which datapoints are training items: shape [n]."""
-        return np.array(
-            [any(key in self.answers for key in fingerprints(point)) for point in datapoints], bool
-        )
+        if not self.answers:
+            return np.zeros(len(datapoints), bool)
+        known = (any(key in self.answers for key in fingerprints(point)) for point in datapoints)
+        return np.fromiter(known, bool)
 
-    def p(self, datapoints: Sequence[Datapoint]) -> Values:
-        """Return the out-of-fold p of each datapoint, or NaN: shape [n]."""
-        return self._column(datapoints, 0)
-
-    def thresholds(self, datapoints: Sequence[Datapoint]) -> Values:
-        """Return the threshold of each out-of-fold p, or NaN: shape [n]."""
-        return self._column(datapoints, 1)
-
-    def _column(self, datapoints: Sequence[Datapoint], place: int) -> Values:
-        column = []
-        for point in datapoints:
-            rows = [self.answers.get(key) or (math.nan, math.nan) for key in fingerprints(point)]
-            unknown = any(math.isnan(p) for p, _ in rows)
-            column.append(math.nan if unknown else min(rows)[place])
-        return np.array(column, np.float64)
+    def out_of_fold(self, datapoints: Sequence[Datapoint]) -> tuple[Values, Values]:
+        """Return the out-of-fold p of each datapoint and its threshold, or NaN: shape [n] each."""
+        p, thresholds = np.full((2, len(datapoints)), math.nan)
+        for place, point in enumerate(datapoints if self.answers else ()):
+            stored = [self.answers.get(key) for key in fingerprints(point)]
+            if all(stored):
+                p[place], thresholds[place] = min(filter(None, stored))
+        return p, thresholds
 
 
 def _answer(value: Any) -> Answer | None:

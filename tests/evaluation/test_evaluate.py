@@ -414,7 +414,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(done, tmp_path, monkeypat
         (["similarity", "--on", "VAL"], "similarity needs a model; write similarity=MODEL"),
         (["similarity=", "--on", "VAL"], "has no model"),
         (["lexical", "lexical", "--on", "VAL"], "two detectors have the name lexical"),
-        (["no.toml", "--on", "VAL"], "no.toml: no such file"),
+        (["no.toml", "--on", "VAL"], "no.toml: No such file"),
         (["lexical", "--on", "flem=VAL"], "no data set 'flem'; did you mean 'felm'?"),
         (["lexical", "--on", "flem"], "neither a file nor a data set; did you mean 'felm'?"),
         (["lexical", "--on", "felm:promt=VAL"], "felm has no view 'promt'; did you mean 'prompt'?"),
