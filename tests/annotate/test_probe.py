@@ -59,14 +59,9 @@ def telling_model(folder: Path) -> Path:
     import torch
     import transformers
 
-    config = transformers.LlamaConfig(
-        vocab_size=WORDS + 2,
-        hidden_size=HIDDEN,
-        num_hidden_layers=LAYERS,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=64,
-    )
+    sizes = {"hidden_size": HIDDEN, "num_hidden_layers": LAYERS, "num_attention_heads": 2}
+    sizes |= {"intermediate_size": 16, "max_position_embeddings": 64}
+    config = transformers.LlamaConfig(vocab_size=WORDS + 2, **sizes)
     model = transformers.AutoModelForCausalLM.from_config(config)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -131,9 +126,6 @@ def reader(telling):
     return Reader(telling)
 
 
-# ---------------------------------------------------------------- the known signal
-
-
 @pytest.mark.parametrize("position", ["last", "before-answer"])
 def test_the_signal_is_found_where_it_was_put(telling, tmp_path, position):
     plan = Plan(telling, position=position, prompt="{question} w77", folds=3, how=NO_INTERVALS)
@@ -149,8 +141,6 @@ def test_the_signal_is_found_where_it_was_put(telling, tmp_path, position):
             assert scores["auroc"].value == pytest.approx(0.5, abs=0.05), layer
     assert min(it.value for it in found.nested.values()) >= 0.97
 
-
-# ---------------------------------------------------------------- reading states
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4}
 ARCHITECTURES = {
@@ -179,20 +169,25 @@ def random_reader(name: str) -> Reader:
         return Reader("random")
 
 
+def plain_states(reader: Reader, ids: tuple[int, ...]) -> list:
+    """Return the states of all layers, as the model alone gives them."""
+    import torch
+
+    with torch.inference_mode():
+        return reader._model(torch.tensor([ids]), output_hidden_states=True).hidden_states
+
+
 ITEMS = [(5, 6, 7, 8, 9, 10, 11), (12,), (5, 6, 13), (20, 21, 22, 23, 24), (30, 31)]
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_states_are_those_of_a_plain_run(name):
-    import torch
-
     reader = random_reader(name)
     layers = list(range(reader.last + 1))
     found = reader.states(ITEMS, layers, Run(batch_tokens=20))
     assert found.dtype == np.float32
     for row, item in enumerate(ITEMS):
-        with torch.inference_mode():
-            plain = reader._model(torch.tensor([item]), output_hidden_states=True).hidden_states
+        plain = plain_states(reader, item)
         assert len(plain) == len(layers)
         for layer in layers:
             expected = plain[layer][0, -1].numpy()
@@ -202,8 +197,6 @@ def test_states_are_those_of_a_plain_run(name):
 
 
 def test_the_question_is_read_at_its_last_token_in_the_chat(tmp_path):
-    import torch
-
     reader = Reader(str(tiny_models.causal_model(tmp_path / "chat")))
     question = "Who sat on the mat?"
     last, before = (frame(reader.tokenizer, "m", at) for at in ("last", "before-answer"))
@@ -212,12 +205,10 @@ def test_the_question_is_read_at_its_last_token_in_the_chat(tmp_path):
     assert reader.tokenizer.decode(ids).endswith("<|assistant|>\n")
     text = reader.tokenizer.decode(reader.ids(last, f"  {question} "))
     assert text.endswith(f"  {question} ")
-    with torch.inference_mode():
-        plain = reader._model(torch.tensor([ids]), output_hidden_states=True).hidden_states[1][0]
-    here = reader.states([reader.ids(last, question)], [1], Run())[0, 0]
-    np.testing.assert_allclose(here, plain[len(reader.ids(last, question)) - 1], atol=1e-5)
-    there = reader.states([ids], [1], Run())[0, 0]
-    np.testing.assert_allclose(there, plain[-1], atol=1e-5)
+    plain = plain_states(reader, ids)[1][0]
+    for read in (reader.ids(last, question), ids):
+        state = reader.states([read], [1], Run())[0, 0]
+        np.testing.assert_allclose(state, plain[len(read) - 1], atol=1e-5)
 
 
 def test_marks_of_the_start_are_kept_and_those_of_the_end_are_not(tmp_path):
@@ -238,10 +229,7 @@ def test_marks_of_the_start_are_kept_and_those_of_the_end_are_not(tmp_path):
 
 @pytest.mark.parametrize(
     ("template", "said"),
-    [
-        ("{{ raise_exception('no') }}", "the chat template fails"),
-        ("hello", "contains it 0 times"),
-    ],
+    [("{{ raise_exception('no') }}", "the chat template fails"), ("hello", "contains it 0 times")],
 )
 def test_templates_that_show_no_question(template, said):
     tokenizer = words_tokenizer()
@@ -261,20 +249,13 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     assert said == ["1 question might have been truncated: the model reads only the last 64 tokens"]
 
 
-# ---------------------------------------------------------------- models it refuses
-
-
 @pytest.mark.parametrize("kind", ["t5", "roberta"])
 def test_a_model_that_generates_nothing(kind, refused, tmp_path):
     model = tiny_models.nli_model(tmp_path / kind, kind)
     data = write_questions(tmp_path / "q.jsonl", questions(20))
-    err = refused("annotate", "probe", "train", data, "--model", model, "-o", tmp_path / "probe")
-    assert "Traceback" not in err
-    assert str(model) in err
+    args = ("annotate", "probe", "train", data, "--model", model, "-o", tmp_path / "probe")
+    assert str(model) in refused(*args)
     assert not (tmp_path / "probe").exists()
-
-
-# ---------------------------------------------------------------- states on disk
 
 
 def test_a_run_that_was_stopped_goes_on_from_its_states(telling, tmp_path, monkeypatch, shroom):
@@ -315,17 +296,12 @@ def test_a_run_that_was_stopped_goes_on_from_its_states(telling, tmp_path, monke
     whole = [*args[:-1], str(tmp_path / "whole")]
     assert shroom(*whole)[:2] == (0, out)
     # What is damaged is read again.
-    states = tmp_path / "probe" / "states.sqlite"
-    database = sqlite3.connect(states)
-    with database:
+    with sqlite3.connect(tmp_path / "probe" / "states.sqlite") as database:
         database.execute("UPDATE entries SET found = zeroblob(132) LIMIT 1")
     database.close()
     read.clear()
     assert shroom(*args, "--resume")[:2] == (0, out)
     assert len(read) == 1
-
-
-# ---------------------------------------------------------------- fitting
 
 
 def noisy(n, width, seed=0, signal=1.0):
@@ -366,10 +342,11 @@ def test_the_figures_are_those_of_plain_folds():
     decisions = np.empty(60)
     for fit, judge in splits(knows, 4, 2):
         decisions[judge] = fitted(values[fit], knows[fit], 2)[0].decide(values[judge])
-    scores = {name: it.value for name, it in figures.layers[1].items()}
-    assert scores["auroc"] == auroc(decisions, knows)
-    assert scores["balanced_accuracy"] == balanced_accuracy(decisions > 0, knows)
-    assert scores["accuracy"] == np.mean((decisions > 0) == knows)
+    assert {name: it.value for name, it in figures.layers[1].items()} == {
+        "auroc": auroc(decisions, knows),
+        "balanced_accuracy": balanced_accuracy(decisions > 0, knows),
+        "accuracy": np.mean((decisions > 0) == knows),
+    }
     assert figures.best == 1
     again = Figures.from_dict(json.loads(json.dumps(figures.to_dict())))
     assert again.to_dict() == figures.to_dict()
@@ -384,9 +361,6 @@ def test_the_best_of_many_places_of_noise_is_found_out():
     assert best > 0.6
     assert nested < best - 0.05
     assert 0.25 < nested < 0.65
-
-
-# ---------------------------------------------------------------- mistakes
 
 
 def with_categories(categories):
@@ -423,13 +397,8 @@ def test_what_is_left_out(reader):
     ]
     knows, left_out = labelled(given, least=0)
     assert knows == {given[0].question: True}
-    assert left_out == {
-        "partial-right": 1,
-        "without a category": 1,
-        "blank": 1,
-        "doubled": 1,
-        "repeated with another category": 2,
-    }
+    once = dict.fromkeys(("partial-right", "without a category", "blank", "doubled"), 1)
+    assert left_out == {**once, "repeated with another category": 2}
 
 
 def test_mistakes_of_the_command_line(shroom, refused, tmp_path, made, telling):
@@ -454,11 +423,7 @@ def test_mistakes_of_the_command_line(shroom, refused, tmp_path, made, telling):
     report = ("annotate", "probe", "report", made)
     assert shroom(*report, "-o", tmp_path / "x.gif")[0] == 2
     assert shroom(*report, "-o", made / "probe.json")[0] == 2
-    code, _, err = shroom(*report, "--html", made / "probe.json")
-    assert (code, "is an input" in err) == (1, True)
-
-
-# ---------------------------------------------------------------- a probe at work
+    assert "is an input" in refused(*report, "--html", made / "probe.json")
 
 
 def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
@@ -506,9 +471,6 @@ def test_a_damaged_probe(made, tmp_path):
         (tmp_path / "probe.safetensors").write_bytes(data)
         with pytest.raises(ShroomError, match="was written by another version of the kit"):
             SavedProbe.load(tmp_path)
-
-
-# ---------------------------------------------------------------- the report
 
 
 @pytest.mark.parametrize(
