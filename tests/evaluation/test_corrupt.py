@@ -1,6 +1,5 @@
 """Faithful items turned into inconsistent ones."""
 
-import functools
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -31,6 +30,13 @@ def edits(name, hyp, src="A premise that says other things.", tgt="", others=(),
     item = Item(point(hyp, src, tgt, **more))
     pool = Pool([item, *map(Item, others)], 0)
     return [edit.apply(hyp) for edit in METHODS.load(name)(item, pool)]
+
+
+def some(*args, **more):
+    """Return what edits does, which is not nothing."""
+    found = edits(*args, **more)
+    assert found
+    return found
 
 
 def corrupted(points, *args, **settings):
@@ -105,9 +111,7 @@ NUMBERS = [
 @pytest.mark.parametrize(("hyp", "number"), NUMBERS)
 def test_numbers_keep_their_manner(hyp, number):
     before, after = hyp.split(number, 1)
-    made = edits("number", hyp)
-    assert made
-    for text in made:
+    for text in some("number", hyp):
         assert text.startswith(before.rstrip("a "))
         assert text.endswith(after)
         old, new = quantities(tokens(hyp)), quantities(tokens(text))
@@ -125,9 +129,7 @@ def test_numbers_keep_their_manner(hyp, number):
 )
 def test_no_number_of_the_texts_comes_in(hyp, src):
     there = {worth for one in quantities(tokens(src)) for worth in one.worth(one.number)}
-    made = edits("number", hyp, src)
-    assert made
-    for text in made:
+    for text in some("number", hyp, src):
         (one,) = quantities(tokens(text))
         assert not there & one.worth(one.number)
 
@@ -135,26 +137,23 @@ def test_no_number_of_the_texts_comes_in(hyp, src):
 @pytest.mark.parametrize(
     ("hyp", "allowed"),
     [
-        ("More than 100 cats came.", lambda n: n > 100),
-        ("At least 100 cats came.", lambda n: n > 100),
-        ("Since 1990 it is so.", lambda n: n > 1990),
-        ("100 or more cats came.", lambda n: n > 100),
-        ("Fewer than 100 cats came.", lambda n: n < 100),
-        ("Up to 100 cats came.", lambda n: n < 100),
-        ("No more than 100 cats came.", lambda n: n < 100),
-        ("It won't take more than 100 cats.", lambda n: n < 100),
+        *((it, lambda n: n > 100) for it in (
+            "More than 100 cats came.", "At least 100 cats came.", "100 or more cats came.",
+        )),
+        *((it, lambda n: n < 100) for it in (
+            "Fewer than 100 cats came.", "Up to 100 cats came.", "No more than 100 cats came.",
+            "It won't take more than 100 cats.",
+        )),
+        ("Since 1990 it is so.", lambda n: n > 1990), ("In 2019.", lambda n: n <= 2025),
         ("About 100 cats came.", lambda n: abs(n - 100) >= 50),
         ("It was in the 19th century.", lambda n: n <= 21),
         ("In the twentieth century.", lambda n: n <= 21),
-        ("In 2019.", lambda n: n <= 2025),
-        ("On July 26 it rained.", lambda n: n <= 28),
-        ("On 26 July it rained.", lambda n: n <= 28),
+        ("On July 26 it rained.", lambda n: n <= 28), ("On 26 July it rained.", lambda n: n <= 28),
         ("The third biggest city.", lambda n: n >= 2),
     ],
-)
+)  # fmt: skip
 def test_a_number_becomes_one_that_contradicts_and_can_be(hyp, allowed):
-    made = [quantities(tokens(text))[0].value for text in edits("number", hyp)]
-    assert made
+    made = [quantities(tokens(text))[0].value for text in some("number", hyp)]
     assert all(map(allowed, made))
 
 
@@ -200,9 +199,7 @@ def test_what_speakers_say_of_themselves_in_a_dialogue_is_not_negated():
     ],
 )
 def test_names_change_for_their_kind(hyp, src, kind, others):
-    made = edits("entity", hyp, src)
-    assert made
-    for text in made:
+    for text in some("entity", hyp, src):
         assert any(text.endswith(f" {group[0]}.") for group in names()[kind])
         assert not set(others.split()) & set(text.rstrip(".").split())
 
@@ -218,8 +215,7 @@ def test_names_and_numbers_of_the_dialogue_come_first(method, made):
 
 
 def test_names_keep_what_they_need_of_an_article():
-    taken = {text[9:-1] for text in edits("entity", "She left the United States.")}
-    assert taken
+    taken = {text[9:-1] for text in some("entity", "She left the United States.")}
     assert all(name.startswith("the ") == (name[4:] in with_article()) for name in taken)
     assert not taken & with_article()
     started = edits("entity", "The Netherlands won.")
@@ -344,8 +340,14 @@ UNLABELLED = {"hyp": "A.", "src": "B.", "task": "PG"}
 
 @pytest.fixture
 def corrupt(shroom):
-    """Return a function that runs the verb."""
-    return functools.partial(shroom, "datasets", "corrupt")
+    """Return a function that runs the verb, and returns what is on stdout and on stderr."""
+
+    def call(*args):
+        code, out, err = shroom("datasets", "corrupt", *args)
+        assert code == 0, err
+        return out, err
+
+    return call
 
 
 def rows_of(points):
@@ -358,11 +360,8 @@ def rows_of(points):
 
 def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS)), tmp_path / "out.json"
-    code, text, err = corrupt(data, "-o", out, "--format", "json")
-    assert code == 0, err
-    summary = json.loads(text)
-    rows = json.loads(out.read_text())
-    found = read_shroom(out)
+    summary = json.loads(corrupt(data, "-o", out, "--format", "json")[0])
+    rows, found = json.loads(out.read_text()), read_shroom(out)
     assert summary["inconsistent"] == sum(one.p == 1 for one in found)
     assert summary["kept"] == sum(one.p == 0 for one in found) == len(POINTS)
     assert sum(summary["by_method"].values()) == summary["inconsistent"]
@@ -379,10 +378,9 @@ def test_all_references_count(corrupt, tmp_path):
     references = ["She has two cats at home.", "She has three cats, and five or seven dogs."]
     row = {"hyp": "She has two cats.", "src": "", "tgt": references, "task": "PG", P: 0.0}
     data, out = write_json(tmp_path / "val.json", [row]), tmp_path / "out.json"
-    assert corrupt(data, "-o", out, "--method", "number")[0] == 0
+    corrupt(data, "-o", out, "--method", "number")
     assert [one["tgt"] for one in json.loads(out.read_text())] == [references] * 2
-    made = edits("number", row["hyp"], "", references[0], other_tgts=(references[1],))
-    assert made
+    made = some("number", row["hyp"], "", references[0], other_tgts=(references[1],))
     assert not any("three" in text for text in made)
 
 
@@ -390,8 +388,8 @@ def test_other_languages_are_noted(corrupt, tmp_path):
     german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
     note = "note: faithful items that seem not to be English: 2 of 8; only the method pairing"
-    assert note in corrupt(data, "-o", out)[2]
-    assert "note:" not in corrupt(data, "-o", out, "--method", "pairing")[2]
+    assert note in corrupt(data, "-o", out)[1]
+    assert "note:" not in corrupt(data, "-o", out, "--method", "pairing")[1]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
@@ -405,8 +403,7 @@ def test_pairs_in_files(corrupt, tmp_path, form):
     path = tmp_path / f"pairs.{form}"
     path.write_text(texts[form])
     assert [item.point.p for item in read(path)] == [0.0] * len(POINTS) + [1.0]
-    code, _, err = corrupt(path, "-o", tmp_path / "out.json")
-    assert (code, "wrote 6 faithful" in err) == (0, True), err
+    assert "wrote 6 faithful" in corrupt(path, "-o", tmp_path / "out.json")[1]
 
 
 def dialogue(**changes):
@@ -436,8 +433,7 @@ def test_dialogues_of_wizard_of_wikipedia(corrupt, tmp_path):
     assert one.src == "Rome was founded on the Tiber in 753 BC.\nDo you know Rome?"
     assert (one.p, one.label, one.task) == (0.0, Label.NOT_HALLUCINATION, Task.TS)
     assert item.knowledge == "Rome is a city.\nIt burnt in 64.\nWarsaw lies on the Vistula."
-    code, _, err = corrupt(path, "-o", out, "--method", "entity")
-    assert code == 0, err
+    corrupt(path, "-o", out, "--method", "entity")
     assert json.loads(out.read_text())[1]["hyp"].startswith("Yes, Warsaw is on the Tiber")
     (odd,) = read(write_json(path, [dialogue(chosen_topic_passage=[None, {"x": 3}])]))
     assert odd.knowledge == "Warsaw lies on the Vistula."
@@ -496,15 +492,15 @@ def test_mistakes(refused, tmp_path, rows, options, code, message):
 @pytest.mark.parametrize("name", ["out.zip", ".out.json"])
 def test_what_is_not_read_of_a_folder_may_lie_there(corrupt, tmp_path, name):
     write_json(tmp_path / "val.json", rows_of(POINTS))
-    code, _, err = corrupt(tmp_path, "-o", tmp_path / name)
-    assert (code, (tmp_path / name).is_file()) == (0, True), err
+    corrupt(tmp_path, "-o", tmp_path / name)
+    assert (tmp_path / name).is_file()
 
 
 def test_unlabelled_data_on_request(corrupt, tmp_path):
     rows = [{key: row[key] for key in ("hyp", "src", "tgt", "task")} for row in rows_of(POINTS)]
     data = write_json(tmp_path / "train.json", rows)
-    code, out, _ = corrupt(data, "-o", "-", "--assume-faithful")
-    assert (code, {row[P] for row in json.loads(out)}) == (0, {0.0, 1.0})
+    out, _ = corrupt(data, "-o", "-", "--assume-faithful")
+    assert {row[P] for row in json.loads(out)} == {0.0, 1.0}
 
 
 REAL = {
