@@ -36,6 +36,14 @@ AWARE = SAMPLE / "val.model-aware.json"
 FEW = ("--resamples", "60")
 
 
+@pytest.fixture
+def learnt(done, tmp_path):
+    """Return a file of items, and a model that is fitted on them."""
+    data, model = write_json(tmp_path / "learnt.json", gold(30)), tmp_path / "model.json"
+    done("fit", "lexical", data, "-o", model, "--folds", "0")
+    return data, model
+
+
 def felm_row(index, labels):
     segments = [f"Segment {index}.{place} says {place} feet." for place in range(len(labels))]
     passage = f"Segment {index}.0 says 0 feet. The hill is 12 feet high."
@@ -118,8 +126,7 @@ def test_a_cell_is_what_the_metrics_say_of_what_the_detector_says(matrix):
     scored = [(metric(name), metric(name).statistics(*columns)) for name in NAMES]
     scores, intervals = estimates(scored, Intervals(60))
     for name in NAMES:
-        assert cell[name] == scores[name]
-        assert cell[f"{name}_ci"] == list(intervals[name])
+        assert (cell[name], cell[f"{name}_ci"]) == (scores[name], list(intervals[name]))
     assert cell["ms_per_item"] > 0
     assert row["threshold"] == {"value": 0.5, "source": "the detector's own"}
     assert set(NAMES) <= set(METRICS)
@@ -127,10 +134,9 @@ def test_a_cell_is_what_the_metrics_say_of_what_the_detector_says(matrix):
 
 def test_units_are_responses_and_views_differ(matrix, felm):
     found, err = matrix("lexical", "--on", f"felm={felm}", "--on", f"felm:prompt={felm}")
-    first, second = found["datasets"]
-    assert (first["name"], second["name"]) == ("felm", "felm:prompt")
-    assert first["units"] == 25
-    assert first["n"] == second["n"] == sum(1 + index % 4 for index in range(25))
+    n = sum(1 + index % 4 for index in range(25))
+    shown = [(each["name"], each["units"], each["n"]) for each in found["datasets"]]
+    assert shown == [("felm", 25, n), ("felm:prompt", 25, n)]
     one, other = found["rows"][0]["cells"]
     assert one["auroc"] != other["auroc"]
     assert "recognised as" not in err
@@ -180,11 +186,10 @@ def test_one_class_and_one_item_are_undefined_and_not_nan(in_json, done, tmp_pat
     assert cell["balanced_accuracy"] is cell["auroc"] is cell["rho"] is None
 
 
-def test_what_was_seen_in_training_is_marked_everywhere(done, in_json, tmp_path, runs):
-    files = {"a": gold(30), "b": [{**row, "hyp": f"other {row['hyp']}"} for row in gold(30)]}
-    one, other = (write_json(tmp_path / f"{name}.json", rows) for name, rows in files.items())
-    model, page = tmp_path / "model.json", tmp_path / "page.html"
-    done("fit", "lexical", one, "-o", model, "--folds", "0")
+def test_what_was_seen_in_training_is_marked_everywhere(done, in_json, tmp_path, runs, learnt):
+    (one, model), page = learnt, tmp_path / "page.html"
+    rows = [{**row, "hyp": f"other {row['hyp']}"} for row in gold(30)]
+    other = write_json(tmp_path / "other.json", rows)
     given = ("evaluate", f"lexical={model}", "lexical", "--runs", runs, *FEW)
     both = (*given, "--on", f"semeval2024={other}", "--on", f"semeval2024={one}")
     for where in (both, (*given, "--on", one)):
@@ -270,11 +275,9 @@ def test_items_that_are_also_scored_are_left_out_of_the_tuning(done, refused, tm
     assert "20 of 20 items are also scored" in refused(*given, shuffled)
 
 
-def test_tuning_on_what_a_detector_has_learnt_is_said(tmp_path, done, runs):
-    learnt = write_json(tmp_path / "learnt.json", gold(30))
-    model = tmp_path / "model.json"
-    done("fit", "lexical", learnt, "-o", model, "--folds", "0")
-    given = ("evaluate", f"lexical={model}", "--on", VAL, "--tune-on", learnt, "--runs", runs)
+def test_tuning_on_what_a_detector_has_learnt_is_said(done, runs, learnt):
+    data, model = learnt
+    given = ("evaluate", f"lexical={model}", "--on", VAL, "--tune-on", data, "--runs", runs)
     assert "with items that the detector was fitted on" in " ".join(done(*given, *FEW).split())
 
 
@@ -343,20 +346,16 @@ def test_an_interrupted_run_is_continued_and_gives_the_same(
 
 def test_p_are_kept_for_each_detector_and_text(done, constant, runs, felm):
     for n, detector, data in [
-        (1, constant(), VAL),
-        (1, constant(), f"semeval2024={VAL}"),
-        (1, constant("renamed"), VAL),
-        (2, constant("other", value=0.1), VAL),
-        (3, constant(), f"felm={felm}"),
+        (1, constant(), VAL), (1, constant(), f"semeval2024={VAL}"), (1, constant("renamed"), VAL),
+        (2, constant("other", value=0.1), VAL), (3, constant(), f"felm={felm}"),
         (4, constant(), f"felm:prompt={felm}"),
-    ]:
+    ]:  # fmt: skip
         done("evaluate", detector, "--on", data, "--runs", runs, "--no-ci")
         assert stored(runs) == n
 
 
 def test_a_file_in_a_setting_is_known_by_its_content(constant, tmp_path):
-    model = tmp_path / "model.txt"
-    prints = []
+    model, prints = tmp_path / "model.txt", []
     for text in ("one", "two", "one"):
         model.write_text(text)
         prints.append(contenders([str(constant(cut=str(model)))])[0].fingerprint)
@@ -483,16 +482,13 @@ def test_a_name_alone_is_what_was_fetched_or_lies_in_the_folder_of_data(
         named("felm")
     shutil.copytree(felm.parent, tmp_path / "data" / "felm", ignore=shutil.ignore_patterns("data"))
     found = named("felm:prompt")
-    assert found.path == "data/felm"
-    assert found.key == "felm:prompt"
+    assert (found.path, found.key) == ("data/felm", "felm:prompt")
     assert "read from" in found.note
 
 
 def test_a_path_with_an_equals_sign_is_a_path(tmp_path, felm):
-    odd = tmp_path / "felm=really.jsonl"
-    shutil.copy(felm, odd)
-    assert named(str(odd)).path == str(odd)
-    assert named(f"felm={odd}").path == str(odd)
+    odd = shutil.copy(felm, tmp_path / "felm=really.jsonl")
+    assert named(str(odd)).path == named(f"felm={odd}").path == str(odd)
 
 
 def as_detector(values):
@@ -517,14 +513,10 @@ def as_detector(values):
 def test_the_verdict_claims_no_more_than_the_intervals_show(noise, resamples, verdict):
     scored = subjects({"mine": str(VAL)})
     generator, label = np.random.default_rng(3), scored[0].label
-    detectors = {
-        name: as_detector(
-            np.full(len(label), 0.5)
-            if sigma is None
-            else 1 / (1 + np.exp(-(label - 0.5 + sigma * generator.normal(size=len(label)))))
-        )
-        for name, sigma in noise.items()
-    }
+    detectors = {}
+    for name, sigma in noise.items():
+        said = 0 if sigma is None else label - 0.5 + sigma * generator.normal(size=len(label))
+        detectors[name] = as_detector(np.broadcast_to(1 / (1 + np.exp(-said)), len(label)))
     found = evaluate(detectors, scored, intervals=Intervals(resamples))
     assert found.verdict.startswith("On mine, ")
     assert verdict in found.verdict
