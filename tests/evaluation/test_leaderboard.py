@@ -96,12 +96,9 @@ def test_rank_intervals_are_of_joint_resamples(places):
 def test_groups_are_those_of_the_corrected_tests(places, by):
     board = leaderboard(*places, metric=by, intervals=Intervals(0), trials=2000)
     rows = [row for row in board.rows if row.kind == "system"]
-    found = compare(
-        [places[0] / row.system for row in rows], places[1], trials=2000, intervals=Intervals(0)
-    )
-    told_apart = {
-        (each.a, each.b) for each in found.comparisons if each.metric == by and each.significant
-    }
+    paths = [places[0] / row.system for row in rows]
+    found = compare(paths, places[1], trials=2000, intervals=Intervals(0)).comparisons
+    told_apart = {(it.a, it.b) for it in found if it.metric == by and it.significant}
     opener, expected = rows[0], [1]
     for row in rows[1:]:
         real = (opener.system, row.system) in told_apart
@@ -142,8 +139,7 @@ def test_identical_systems_share_rank_interval_and_group(places, shroom):
 def test_constant_p_ranks_last_by_rho(places, shroom):
     write_json(places[0] / "flat" / AWARE, [{**row, P: 0.5} for row in said(places)])
     last = systems_of(ranked(shroom, *places, "--metric", "rho"))[-1]
-    shown = (last["system"], last["rank"], last["rho"], last["rho_ci"])
-    assert shown == ("flat", 5, None, None)
+    assert [last[key] for key in ("system", "rank", "rho", "rho_ci")] == ["flat", 5, None, None]
     by_accuracy = {row["system"]: row["rank"] for row in systems_of(ranked(shroom, *places))}
     assert by_accuracy["good"] < by_accuracy["flat"]  # as accurate, and rho breaks the tie
     for form, explained in (("text", True), ("markdown", True), ("csv", False)):
@@ -155,10 +151,9 @@ def test_floors_and_references_are_rows_without_rank(places, shroom):
     extra = [row for row in ranked(shroom, *places)["rows"] if row["kind"] != "system"]
     by = {row["system"]: row for row in extra}
     assert {(row["rank"], row["rank_ci"], row["group"]) for row in extra} == {(None, None, None)}
-    assert {name: row["kind"] for name, row in by.items()} == {
-        **dict.fromkeys(("one annotator", "gold label as p"), "reference"),
-        **dict.fromkeys(("majority label", "constant p"), "floor"),
-    }
+    kinds = dict.fromkeys(("one annotator", "gold label as p"), "reference")
+    kinds |= dict.fromkeys(("majority label", "constant p"), "floor")
+    assert {name: row["kind"] for name, row in by.items()} == kinds
     human, person = agreement(places[1], Intervals(200)).results[0].whole, by["one annotator"]
     for name in ("accuracy", "rho"):
         assert person[name] == human[f"human_{name}"].value
@@ -169,9 +164,6 @@ def test_gold_without_votes_has_no_annotator(places, shroom):
     rows = json.loads((places[1] / AWARE).read_text())
     write_json(places[1] / AWARE, [{k: v for k, v in row.items() if k != "labels"} for row in rows])
     assert "one annotator" not in [row["system"] for row in ranked(shroom, *places)["rows"]]
-
-
-# The folder
 
 
 @pytest.mark.linux
@@ -198,12 +190,11 @@ def test_all_invalid_is_told_and_writes_nothing(places, tmp_path, shroom):
         spoil(places, name)
     found = ranked(shroom, *places, code=1)
     assert (found["rows"], {entry["system"] for entry in found["invalid"]}) == ([], set(NOISES))
-    target, page = tmp_path / "board.txt", tmp_path / "x.html"
-    target.write_text("before")
+    target, page = write_json(tmp_path / "board.txt", "before"), tmp_path / "x.html"
     code, out, err = shroom("leaderboard", *places, "-o", target, "--html", page)
     assert (code, "not ranked: good" in out, "Ranked by" in out) == (1, True, False)
     assert "no submission can be ranked" in err
-    assert (target.read_text(), page.exists()) == ("before", False)
+    assert (target.read_text(), page.exists()) == ('"before"', False)
 
 
 @pytest.mark.linux
@@ -291,18 +282,13 @@ def test_refusals(places, tmp_path, refused):
 
 
 def test_wrong_gold_is_told_once_and_not_of_each_system(places, refused):
-    text = (places[1] / AWARE).read_text()
-    (places[1] / AWARE).write_text(
-        text.replace('"p(Hallucination)": 0.2', '"p(Hallucination)": NaN')
-    )
+    path = places[1] / AWARE
+    path.write_text(path.read_text().replace(f'"{P}": 0.2', f'"{P}": NaN'))
     err = refused("leaderboard", *places)
-    assert str(places[1] / AWARE) in err
+    assert str(path) in err
     assert "good" not in err
     with pytest.raises(InvalidInput):
         leaderboard(*places)
-
-
-# Outputs of the scoring program
 
 
 @pytest.fixture
@@ -372,10 +358,9 @@ def test_outputs_without_scores_are_listed(outputs, shroom):
 
 
 def test_outputs_of_an_edition_that_ranks_by_the_mean(tmp_path):
-    scores = {
-        system: {"en_accuracy": first, "es_accuracy": second, "en_rho": 0, "es_rho": 0.5}
-        for system, (first, second) in {"a": (0.5, 0.75), "b": (0.75, 0.625)}.items()
-    }
+    shown = {"a": (0.5, 0.75, 0, 0.5), "b": (0.75, 0.625, 0, 0.5)}.items()
+    keys = ("en_accuracy", "es_accuracy", "en_rho", "es_rho")
+    scores = {system: dict(zip(keys, values)) for system, values in shown}
     folder, truth = outputs_of(tmp_path, scores)
     edition = replace(TWO_TRACKS, average=True)
     board = leaderboard(folder, truth, edition=edition)
@@ -385,17 +370,8 @@ def test_outputs_of_an_edition_that_ranks_by_the_mean(tmp_path):
         leaderboard(folder / "a", truth, edition=edition)
 
 
-# Tracks and splits
-
-
-TWO_TRACKS = Edition(
-    "x",
-    "X",
-    2027,
-    tracks=(Track("en"), Track("es")),
-    splits=(Split("dev"),),
-    files=Files("{split}.{track}.json"),
-)
+TRACKS = {"tracks": (Track("en"), Track("es")), "splits": (Split("dev"),)}
+TWO_TRACKS = Edition("x", "X", 2027, **TRACKS, files=Files("{split}.{track}.json"))
 
 
 def outputs_of(folder, scores, hidden=()):
@@ -474,9 +450,6 @@ def test_splits_are_not_ranked_together(tmp_path, shroom, refused):
     (entry,) = found["invalid"]
     assert entry["system"] == "c"
     assert "no predictions for the split test" in entry["problems"][0]
-
-
-# How it is shown
 
 
 @pytest.mark.parametrize("form", ["text", "json", "csv", "markdown"])
