@@ -364,20 +364,16 @@ def test_the_best_of_many_places_of_noise_is_found_out():
 
 
 def with_categories(categories):
-    return [
-        structs.replace(each, category=category)
-        for each, category in zip(questions(99), categories)
-    ]
+    pairs = zip(questions(99), categories)
+    return [structs.replace(each, category=category) for each, category in pairs]
 
 
 def test_too_few_questions(refused, tmp_path):
+    right, got = ["all-right"] * 20, "answers (got 20) and 5 with only wrong answers (got"
     for categories, said in (
-        (["all-right"] * 20, "answers (got 20) and 5 with only wrong answers (got 0)"),
+        (right, f"{got} 0)"),
         ([None] * 20, "answers (got 0); left out: 20 without a category; to find"),
-        (
-            ["all-right"] * 20 + ["all-wrong"] * 4,
-            "only right answers (got 20) and 5 with only wrong answers (got 4)",
-        ),
+        (right + ["all-wrong"] * 4, f"only right {got} 4)"),
     ):
         data = write_questions(tmp_path / "q.jsonl", with_categories(categories))
         args = ("annotate", "probe", "train", data, "--model", "x", "-o", tmp_path / "probe")
@@ -426,13 +422,13 @@ def test_mistakes_of_the_command_line(shroom, refused, tmp_path, made, telling):
     assert "is an input" in refused(*report, "--html", made / "probe.json")
 
 
-def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
+def test_scores_of_questions_it_has_not_seen(made, refused, tmp_path, telling):
     given = [structs.replace(each, category=None) for each in questions(40, seed=9)]
     given += [Question(" ", "A", "", (Generation("A.", "normal"),))]
     data = write_questions(tmp_path / "q.jsonl", given)
     output = tmp_path / "scored.jsonl"
-    code, out, err = shroom("annotate", "probe", "score", data, "--probe", made, "-o", output)
-    assert (code, out) == (1, "")
+    score = ("annotate", "probe", "score", data, "--probe", made, "-o")
+    err = refused(*score, output)
     assert "item 40: no probe_score: the question is blank" in err
     assert err.endswith(f"wrote 41 questions to {output}; scored: 40\n")
     rows = [json.loads(line) for line in output.read_text().splitlines()]
@@ -442,8 +438,7 @@ def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
         assert (scores.pop() > 0.5) == (place % 2 == 0)
     assert "probe_score" not in rows[-1]["generation"][0]
     # In smaller batches, alike.
-    fine = ("annotate", "probe", "score", data, "--probe", made, "-o", tmp_path / "b.jsonl")
-    shroom(*fine, "--batch-tokens", "1", "--model", telling)
+    refused(*score, tmp_path / "b.jsonl", "--batch-tokens", "1", "--model", telling)
     for row, line in zip(rows[:-1], (tmp_path / "b.jsonl").read_text().splitlines()):
         again = json.loads(line)["generation"][0]["probe_score"]
         assert again == pytest.approx(row["generation"][0]["probe_score"], abs=1e-6)
@@ -495,8 +490,7 @@ def test_the_verdict(made, auroc, accuracy, chance, majority):
 
 def test_the_report_as_text_and_json(made, done, in_json):
     lines = done("annotate", "probe", "report", made).splitlines()
-    (starred,) = (line for line in lines if line.startswith("layer 2 *"))
-    assert "[" in starred
+    assert ["[" in line for line in lines if line.startswith("layer 2 *")] == [True]
     assert sum("*" in line for line in lines) == 2
     assert sum(line.startswith("layer ") for line in lines) == 5
     assert any(line.startswith("floor: majority label") and "0.500" in line for line in lines)
@@ -513,14 +507,15 @@ def test_the_report_as_text_and_json(made, done, in_json):
 
 def test_figure_and_page(made, shroom, tmp_path):
     page, figure = tmp_path / "page.html", tmp_path / "figure.svg"
-    code, _, err = shroom("annotate", "probe", "report", made, "--html", page, "-o", figure)
+    report = ("annotate", "probe", "report", made)
+    code, _, err = shroom(*report, "--html", page, "-o", figure)
     assert (code, err) == (0, f"wrote {page}\n")
     outline = assert_good(page.read_text(encoding="utf-8"))
     assert len(outline.all("svg")) == 3
     assert "layer 2 was chosen because its AUROC is the highest" in outline.text
     assert figure.read_text().startswith("<?xml")
     first = figure.read_bytes(), page.read_bytes()
-    shroom("annotate", "probe", "report", made, "--html", page, "-o", figure)
+    shroom(*report, "--html", page, "-o", figure)
     assert (figure.read_bytes(), page.read_bytes()) == first
-    shroom("annotate", "probe", "report", made, "-o", tmp_path / "figure.png")
+    shroom(*report, "-o", tmp_path / "figure.png")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
