@@ -76,6 +76,16 @@ def waits(asking, monkeypatch):
 
 
 @pytest.fixture
+def folder(tiny):
+    return tiny("causal_model")
+
+
+@pytest.fixture
+def plain(tiny):
+    return tiny("causal_model", chat=False)
+
+
+@pytest.fixture
 def server(serve):
     """A server that says no to everything."""
     return serve(lambda *_: chat("no"))
@@ -236,8 +246,7 @@ def test_a_thought_that_the_server_separates_is_not_an_answer():
     assert answers.judgement(reply_of(done)).p == pytest.approx(0.007)
     assert answers.official(reply_of(done)).p == pytest.approx(0.007)
     for text in ("", None):
-        response = thought("No", "?", message=apart)
-        response["choices"][0]["message"]["content"] = text
+        response = thought("No", "?", message={**apart, "content": text})
         assert answers.judgement(reply_of(response)) == answers.Judgement(None, unfinished=True)
 
 
@@ -285,8 +294,7 @@ def test_the_built_in_templates_contain_context_and_sentence(name):
     ],
 )
 def test_a_template_that_cannot_be_filled_is_reported(tmp_path, text, message):
-    path = tmp_path / "mine.txt"
-    path.write_text(text)
+    (path := tmp_path / "mine.txt").write_text(text)
     refuse(rf"mine\.txt.*{message}", Judge, model="m", template=str(path))
 
 
@@ -338,9 +346,8 @@ BOTH = {"scoring": "official", "reference": "both"}
         ({"cache": ["x"]}, "cache: expected a folder, or true or false"),
     ],
 )
-def test_a_wrong_setting_is_reported(wrong, message):
-    given = {"model": "m", "endpoint": "http://localhost:1/v1", **wrong}
-    assert "secret" not in refuse(re.escape(message), Judge, **given)
+def test_a_wrong_setting_is_reported(judge, wrong, message):
+    assert "secret" not in refuse(re.escape(message), judge, **wrong)
 
 
 # An endpoint
@@ -348,13 +355,11 @@ def test_a_wrong_setting_is_reported(wrong, message):
 
 def test_p_from_the_first_tokens_log_probabilities(serve, judge, recorder):
     server = serve(lambda *_: chat("Yes", [("Yes", YES), (" no", NO)]))
-    made = judge(server.url)
-    p = made.p([point(), point(hyp="other"), point()], recorder.run)
+    p = judge(server.url).p([point(), point(hyp="other"), point()], recorder.run)
     np.testing.assert_allclose(p, 0.25)
     assert p.dtype == np.float64
     assert len(server.bodies) == 2  # the same question is asked once
-    assert recorder.notes == []
-    assert recorder.steps[-1] == (2, 2)
+    assert (recorder.notes, recorder.steps[-1]) == ([], (2, 2))
     body = server.bodies[0]
     assert (body["logprobs"], body["top_logprobs"], body["temperature"]) == (True, 20, 0.0)
     assert (body["model"], body["max_tokens"]) == ("m", 8)
@@ -377,8 +382,7 @@ def test_completions_and_any_form_of_the_url(serve, judge, ending):
 def test_without_log_probabilities_the_answer_counts(serve, judge, tmp_path, recorder):
     said = {"one": "Yes.", "two": "No", "three": "Who knows?", "four": None}
     server = serve(lambda body, _: chat(said[content(body).split()[-1]]))
-    path = tmp_path / "t.txt"
-    path.write_text("{context} {sentence}")
+    (path := tmp_path / "t.txt").write_text("{context} {sentence}")
     p = judge(server.url, template=str(path)).p([point(hyp=hyp) for hyp in said], recorder.run)
     assert p.tolist() == [0, 1, 0.5, 0.5]
     noted = "\n".join(recorder.notes)
@@ -435,11 +439,9 @@ def test_the_official_labels_and_p_of_recorded_answers(serve, judge, recorder):
     file = ROOT / "tests" / "detectors" / "official_answers.jsonl"
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
-    def answer(body, _):
-        row = rows[number(body)]
-        return completion(row["text"], [row["token"], "x"], [row["logprob"], -1.0])
-
-    made = judge(serve(answer).url, scoring="official", seed=442)
+    told = [completion(row["text"], [row["token"], "x"], [row["logprob"], -1.0]) for row in rows]
+    server = serve(lambda body, _: told[number(body)])
+    made = judge(server.url, scoring="official", seed=442)
     p, labels = made.decide(points(len(rows)), recorder.run)
     assert p.tolist() == [row["p(Hallucination)"] for row in rows]
     assert labels.tolist() == [row["label"] == Label.HALLUCINATION.value for row in rows]
@@ -493,9 +495,8 @@ def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
     assert tuple(prompt.context for prompt in made.prompts([datapoint])[0]) == contexts
 
 
-def test_the_identity_of_the_weights():
-    served = {"model": "m", "endpoint": "http://localhost:1/v1"}
-    made = (Judge(**served), Judge(**served, revision="v2"), Judge(model="a", revision="v2"))
+def test_the_identity_of_the_weights(judge):
+    made = (judge(), judge(revision="v2"), Judge(model="a", revision="v2"))
     assert [one.identity for one in made] == ["m", "m@v2", "a@v2"]
 
 
@@ -539,8 +540,7 @@ def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge, waits):
 
 def test_a_server_that_does_not_answer_is_reported(serve, judge):
     silence = threading.Event()
-    server = serve(lambda *_: silence.wait(30) and chat())
-    made = judge(server.url, timeout=0.05, retries=1)
+    made = judge(serve(lambda *_: silence.wait(30) and chat()).url, timeout=0.05, retries=1)
     refuse("no answer within 0.05 seconds; tried 2 times", made.p, [point()])
     silence.set()
     with socket.socket() as taken:
@@ -690,13 +690,19 @@ def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
     assert len(server.bodies) == 10
 
 
-def test_an_interrupted_run_is_resumed(server, judge, recorder):
-    def interrupt(done, total):
-        if done >= 3:
+def interrupted(made, n, after):
+    """Have a judge asked about ``n`` points, and interrupt it after some answers."""
+
+    def report(done, _):
+        if done >= after:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        judge(server.url, concurrency=2).p(points(10), Run(report=interrupt))
+        made.p(points(n), Run(report=report))
+
+
+def test_an_interrupted_run_is_resumed(server, judge, recorder):
+    interrupted(judge(server.url, concurrency=2), 10, after=3)
     before = len(server.bodies)
     assert 3 <= before <= 5
     assert judge(server.url, concurrency=2).p(points(10), recorder.run).tolist() == [1] * 10
@@ -707,11 +713,8 @@ def test_an_interrupted_run_is_resumed(server, judge, recorder):
 def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
     retried = threading.Event()
 
-    def answer(body, number):
-        if number == 0:
-            return 500, {}, b""
-        retried.wait(30)
-        return chat("no")
+    def answer(_, number):
+        return (500, {}, b"") if number == 0 else retried.wait(30) and chat("no")
 
     server = serve(answer)
     made = judge(server.url, concurrency=2)
@@ -720,12 +723,8 @@ def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
         retried.set()  # the other request ends, its report interrupts, and then this one goes on
         made._model.endpoint.stopped.wait(30)
 
-    def interrupt(done, total):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(time, "sleep", sleep)
-    with pytest.raises(KeyboardInterrupt):
-        made.p(points(2), Run(report=interrupt))
+    interrupted(made, 2, after=0)
     assert len(server.bodies) == 2
     assert judge(server.url).p(points(2)).tolist() == [1, 1]
     assert len(server.bodies) == 3
@@ -846,16 +845,6 @@ def test_missing_examples_are_reported(judge, tmp_path):
 # A model on this machine
 
 
-@pytest.fixture
-def folder(tiny):
-    return tiny("causal_model")
-
-
-@pytest.fixture
-def plain(tiny):
-    return tiny("causal_model", chat=False)
-
-
 def by_hand(folder, prompt, *, marks):
     """Return the log-probabilities of the first token, one prompt at a time."""
     import torch
@@ -934,8 +923,7 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
 def test_the_official_baseline_with_a_local_model(plain, recorder):
     made = Judge(model=plain, scoring="official")
     p, labels = made.decide(points(3), recorder.run)
-    assert p.tolist() == [0.5] * 3  # random weights say neither
-    assert labels.dtype == bool
+    assert (p.tolist(), labels.dtype) == ([0.5] * 3, bool)  # random weights say neither
     assert any("neither yes nor no" in note for note in recorder.notes)
     assert made.dry_run(points(1)).prompt.startswith("<s>[INST] Context: target 0\n")
 
@@ -943,10 +931,9 @@ def test_the_official_baseline_with_a_local_model(plain, recorder):
 def test_a_long_context_is_cut_to_what_the_model_reads(folder, recorder):
     long = point(tgt="the cat sat on the mat. " * 2500, hyp="he did not want to go there")
     made = Judge(model=folder, context_chars=60_000)
-    (p,) = made.p([long], recorder.run)
-    assert 0 <= p <= 1
+    assert 0 <= made.p([long], recorder.run)[0] <= 1
     note = "1 context had to be truncated, because the model reads at most 512"
-    assert any(note in one for one in recorder.notes)
+    assert note in "\n".join(recorder.notes)
     ((prompt,), _) = made.prompts([long])
     text, shorter = made._model._shortened(prompt)
     assert (shorter, long.hyp in text) == (True, True)
