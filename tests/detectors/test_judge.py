@@ -178,20 +178,17 @@ SURE = (("Yes", math.log(0.993)), ("No", math.log(0.007)))
 DOUBT = (("No", math.log(0.9)), ("Yes", math.log(0.1)))
 
 
-def listed(top):
-    return [{"token": token, "logprob": value} for token, value in top]
-
-
 def thought(*tokens, text=None, form="content", message=None):
-    """Return an answer in tokens; yes is sure, and no is what a thought says."""
-    tops = [{False: SURE, True: DOUBT}.get(answers.says_no(t), ((t, -0.1),)) for t in tokens]
+    """Return an answer in tokens; yes and "Hmm" are sure, no and the mark of a thought doubt."""
+    known = {False: SURE, True: DOUBT, "Hmm": SURE, "<think>": DOUBT}
+    tops = [known.get(t, known.get(answers.says_no(t), ((t, -0.1),))) for t in tokens]
     text = "".join(tokens) if text is None else text
     if form == "lists":
         return completion(text, tokens, [top[0][1] for top in tops], [dict(top) for top in tops])
-    steps = [
-        {"token": token, "logprob": top[0][1], "top_logprobs": listed(top)}
-        for token, top in zip(tokens, tops)
-    ]
+    steps = []
+    for token, top in zip(tokens, tops):
+        listed = [{"token": token, "logprob": value} for token, value in top]
+        steps.append({"token": token, "logprob": top[0][1], "top_logprobs": listed})
     about = {"message": {"content": text, **(message or {})}, "logprobs": {"content": steps}}
     return {"choices": [about]}
 
@@ -208,7 +205,9 @@ THOUGHTS = {
     ("\n", "<", "think", ">", "No"): None,
     ("<thinking>", "No"): None,
     ("<think>", "No", "</think>", "<think>", "No"): None,
-    ("<think>", "No", "</think>", "Perhaps"): None,
+    ("<think>", "No", "</think>", "Perhaps", "!"): None,
+    # without a verdict, the first token of the answer counts
+    ("<think>", "No", "</think>", "Hmm", "!"): 0.007,
 }
 
 
@@ -228,15 +227,6 @@ THOUGHTS = {
 )
 def test_p_is_read_from_log_probabilities_of_any_form(response, p):
     assert answers.judgement(reply_of(response)).p == (p if p is None else pytest.approx(p))
-
-
-def test_without_a_verdict_the_first_token_of_the_answer_counts_and_not_of_the_thought():
-    response = thought("<think>", "No", "</think>", "Perhaps", "!")
-    steps = response["choices"][0]["logprobs"]["content"]
-    steps[0]["top_logprobs"] = listed(DOUBT)
-    assert answers.judgement(reply_of(response)).p is None
-    steps[3]["top_logprobs"] = listed(SURE)
-    assert answers.judgement(reply_of(response)).p == pytest.approx(0.007)
 
 
 def test_a_thought_that_the_server_separates_is_not_an_answer():
@@ -361,9 +351,9 @@ def test_p_from_the_first_tokens_log_probabilities(serve, judge, recorder):
     assert len(server.bodies) == 2  # the same question is asked once
     assert (recorder.notes, recorder.steps[-1]) == ([], (2, 2))
     body = server.bodies[0]
-    assert (body["logprobs"], body["top_logprobs"], body["temperature"]) == (True, 20, 0.0)
-    assert (body["model"], body["max_tokens"]) == ("m", 8)
-    assert [message["role"] for message in body["messages"]] == ["user"]
+    assert [message["role"] for message in body.pop("messages")] == ["user"]
+    own = {"logprobs": True, "top_logprobs": 20, "temperature": 0.0}
+    assert body == {"model": "m", "max_tokens": 8, **own}
     assert server.paths == ["/v1/chat/completions"] * 2
     assert "Authorization" not in server.headers[0]
 
@@ -788,13 +778,11 @@ def test_a_dry_run_asks_nothing(server, judge):
     assert estimate.tokens_in == pytest.approx(2 * len(estimate.prompt) / 4, abs=2)
     assert estimate.cost == pytest.approx((2 * estimate.tokens_in + 8 * 20) / 1e6)
     assert estimate.prompt.endswith("yes or no:")
-    assert made.dry_run([]).requests == 0
     assert "2 requests (1 more answer from the cache)" in str(estimate)
-    assert judge(server.url).dry_run(points(3)).cost is None
+    assert (made.dry_run([]).requests, judge(server.url).dry_run(points(3)).cost) == (0, None)
     local = Judge(model="an/unknown-model")  # is not loaded before it is needed
     assert (local.dry_run(points(3)).requests, local.dry_run(points(3)).cost) == (3, 0)
-    assert local.p([]).shape == (0,)
-    assert len(server.bodies) == 1
+    assert (local.p([]).shape, len(server.bodies)) == ((0,), 1)
 
 
 # Few-shot examples
@@ -832,8 +820,8 @@ def test_examples_stand_in_the_prompt(server, judge, tmp_path, recorder):
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
     assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
     assert recorder.notes[0].endswith("of the same task for some datapoints (TS: 1)")
-    other = judge(server.url, shots=4, examples=str(file), seed=1).dry_run([point()])
-    assert other.prompt != asked
+    other = judge(server.url, shots=4, examples=str(file), seed=1)
+    assert other.dry_run([point()]).prompt != asked
 
 
 def test_missing_examples_are_reported(judge, tmp_path):
@@ -861,8 +849,8 @@ def by_hand(folder, prompt, *, marks):
 @pytest.mark.parametrize("in_chat", [True, False])
 def test_a_local_model_by_hand(folder, plain, batch_tokens, in_chat):
     name = folder if in_chat else plain
-    made = Judge(model=str(name), template="official-chat")
-    datapoints = [point(hyp="he " * i, tgt="the cat") for i in range(4)]
+    made = Judge(model=name, template="official-chat")
+    datapoints = [point(hyp="he " * i) for i in range(4)]
     p = made.p(datapoints, Run(batch_tokens=batch_tokens))
     for datapoint, value in zip(datapoints, p):
         asked = made.dry_run([datapoint]).prompt
