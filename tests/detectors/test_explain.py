@@ -26,6 +26,7 @@ HOSTILE = (
     "<script>alert(1)</script> \"a\" & 'b' \x1b[31mred\x00 \u202eover\u202c 猫だ \ud800 "
     "👩\u200d👧\n\ttab \u2028end --> ]]> &lt; \x85 style=x onerror=y"
 )
+STEERING = {"\x00", "\x1b", "\u202e", "\u2028", "\x85", "\ud800"}
 TEXTS = st.text(min_size=1, max_size=40).filter(str.strip)
 
 
@@ -121,9 +122,7 @@ def test_no_words_at_all(hyp):
 
 @pytest.mark.parametrize("n", [MOST, MOST + 1, 10_000])
 def test_a_long_hypothesis_is_explained_by_groups(n, notes):
-    words = ["word"] * n
-    words[n // 2] = "bad"
-    hyp = "  ".join(words)
+    hyp = "  ".join(["word"] * (n // 2) + ["bad"] + ["word"] * (n - n // 2 - 1))
     chosen = Counting()
     found = explain(chosen, point(hyp), Run(note=notes.append))
     assert len(chosen.asked[0]) == len(found.words) + 1 <= MOST + 1
@@ -131,9 +130,7 @@ def test_a_long_hypothesis_is_explained_by_groups(n, notes):
     assert sum(text.count("word") + text.count("bad") for text in found.words) == n
     (driving,) = [text for text, weight in zip(found.words, found.weights) if weight]
     assert "bad" in driving
-    assert bool(notes) == (n > MOST)
-    if notes:
-        assert f"has {n} words" in notes[0]
+    assert [f"has {n} words" in note for note in notes] == [True] * (n > MOST)
 
 
 # the label, and what it is held against
@@ -156,9 +153,8 @@ def test_the_label_is_what_a_submission_would_have(p, threshold, label):
 
 @pytest.mark.parametrize(("hyp", "label"), [("a bad cat", "Hallucination"), ("a bad bad", "Not")])
 def test_of_a_detector_that_answers_the_answer_counts(hyp, label):
-    found = explain(Answering(), point(hyp))
+    shown = told(found := explain(Answering(), point(hyp)))
     assert found.weights[1] > 0
-    shown = told(found)
     assert shown.label.startswith(label)
     assert shown.verdict.endswith("(by the answer, not by p)")
 
@@ -171,7 +167,7 @@ def test_a_page_shows_and_never_runs_what_a_hypothesis_says(hyp):
     page = told(explain(Counting(), point(hyp))).render("html")
     outline = assert_good(page)
     assert not {"script", "img", "svg"} & {tag for tag, _ in outline.tags}
-    assert not {"\x00", "\x1b", "\u202e", "\u2028", "\x85", "\ud800"} & set(page)
+    assert not STEERING & set(page)
     assert "://" not in page
     page.encode()
 
@@ -186,27 +182,22 @@ def test_a_page_marks_the_words():
     assert "p(Hallucination) 0.500: Not Hallucination (threshold 0.5)" in page
 
 
-@pytest.mark.parametrize(
-    ("colours", "style"),
-    [
-        (None, ""),
-        ("standard", "bold red"),
-        ("256", None),
-        ("truecolor", "black on rgb(255,120,110)"),
-    ],
-)
-def test_the_terminal_is_coloured_and_not_steered(colours, style):
+STYLES = {"standard": "bold red", "truecolor": "black on rgb(255,120,110)"}
+
+
+@pytest.mark.parametrize("colours", [None, "256", *STYLES])
+def test_the_terminal_is_coloured_and_not_steered(colours):
     text = as_text(told(explain(Counting(), point(HOSTILE))), colours)
-    assert not {"\x00", "\x1b", "\u202e", "\u2028", "\x85", "\ud800"} & set(text.plain)
+    assert not STEERING & set(text.plain)
     assert text.plain.count("\n") < 60
     text = as_text(told(explain(Counting(), point("a bad cat"))), colours)
     if not colours:  # every word has its number
         assert text.plain.endswith("\n 0.000  a\n+0.500  bad\n 0.000  cat")
         assert not any(span.style for span in text.spans)
-    elif style:
+    elif colours in STYLES:
         start = text.plain.index("a bad cat") + 2
         (span,) = [span for span in text.spans if span.start == start and span.style]
-        assert (span.end, str(span.style)) == (start + 3, style)
+        assert (span.end, str(span.style)) == (start + 3, STYLES[colours])
         assert "strongest words" in text.plain
 
 
@@ -224,20 +215,18 @@ def data(tmp_path):
     return write_json(tmp_path / "test.model-aware.json", gold(12, first_id=30))
 
 
-def test_it_shows_what_the_detector_reads(explained, data, tmp_path, monkeypatch):
+def test_it_shows_what_the_detector_reads(explained, in_json, data, tmp_path, monkeypatch):
     monkeypatch.setitem(REGISTRY, "answering", Entry(f"{__name__}:Answering", "for tests"))
     code, out, _ = explained("answering", data, "--id", 33)
-    assert code == 0
-    assert "premise: what was asked\npremise: and more\n" in out
-    assert "by the answer" in out
-    rows = [{"id": 33, "samples": ["one thing", "another"]}]
-    samples = write_json(tmp_path / "samples.json", rows)
-    given = ("--id", 33, "--set", f"samples={samples}", "--format", "json")
-    code, out, _ = explained("selfcheck", data, *given)
-    assert (code, json.loads(out)["premises"]) == (0, ["one thing", "another"])
+    premises = "premise: what was asked\npremise: and more\n"
+    assert (code, premises in out, "by the answer" in out) == (0, True, True)
+    samples = ["one thing", "another"]
+    path = write_json(tmp_path / "samples.json", [{"id": 33, "samples": samples}])
+    given = ("--id", 33, "--set", f"samples={path}")
+    assert in_json("explain", "selfcheck", data, *given)["premises"] == samples
 
 
-def test_its_label_is_that_of_predict(explained, done, data, tmp_path, monkeypatch):
+def test_its_label_is_that_of_predict(in_json, done, data, tmp_path, monkeypatch):
     class Near(Counting):
         def p(self, datapoints, _=RUN):
             return np.full(len(datapoints), 0.5000004)
@@ -247,12 +236,12 @@ def test_its_label_is_that_of_predict(explained, done, data, tmp_path, monkeypat
         monkeypatch.setitem(REGISTRY, name.lower(), Entry(f"{__name__}:{name}", "for tests"))
         out = tmp_path / f"{name}.json"
         done("predict", name.lower(), data, "-o", out)
-        _, shown, _ = explained(name.lower(), data, "--index", 2, "--format", "json")
-        assert json.loads(shown)["label"] == json.loads(out.read_text())[2]["label"]
+        shown = in_json("explain", name.lower(), data, "--index", 2)
+        assert shown["label"] == json.loads(out.read_text())[2]["label"]
 
 
 @pytest.mark.parametrize("stored", [(), (0.9, 0.1)], ids=["in-sample", "out-of-fold"])
-def test_p_of_a_training_item_is_marked_in_every_form(explained, tmp_path, stored):
+def test_p_of_a_training_item_is_marked_in_every_form(explained, in_json, tmp_path, stored):
     data, model = SAMPLE / "val.model-aware.json", tmp_path / "model.json"
     points, chosen = read(data), detector("lexical")
     train = points[:30]
@@ -264,10 +253,9 @@ def test_p_of_a_training_item_is_marked_in_every_form(explained, tmp_path, store
         page = tmp_path / "new" / f"{index}.html"
         asked = ("lexical", data, "--index", index, "--model", model)
         _, text, _ = explained(*asked, "--html", page)
-        _, found, _ = explained(*asked, "--format", "json")
+        found = in_json("explain", *asked)
         marked = " (in-sample: lexical was fitted on this datapoint): "
         assert (marked in text, marked in page.read_text()) == (seen, seen)
-        found = json.loads(found)
         assert (found["in_sample"], found["threshold"]) == (seen, chosen.threshold_)
 
 
@@ -278,7 +266,6 @@ NO_IDS = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"
 @pytest.mark.parametrize(
     ("rows", "arguments", "code", "message"),
     [
-        (ROWS, ("--id", 99), 1, "no datapoint has id 99; specify --id N (12 ids, from"),
         (ROWS, ("--index", 12), 1, "no datapoint has index 12; specify --index N, from 0 to 11"),
         (ROWS, (), 1, "no datapoint selected; specify --id N (12 ids, from 30 to 41)"),
         (NO_IDS, ("--id", 3), 1, "the datapoints have no ids; specify --index N, from 0 to 59"),
@@ -300,11 +287,9 @@ def test_one_datapoint_is_selected(explained, rows, arguments, code, message, tm
     assert data.read_bytes() == before
 
 
-def test_what_is_in_two_files_or_names_no_data(explained, data, tmp_path):
+def test_what_is_in_two_files_or_names_no_data(refused, data, tmp_path):
     write_json(tmp_path / "test.model-agnostic.json", ROWS)
-    code, _, err = explained("lexical", tmp_path, "--id", 33)
     told = "id 33 is in test.model-agnostic.json and test.model-aware.json; specify one file"
-    assert (code, told in err) == (1, True), err
+    assert told in refused("explain", "lexical", tmp_path, "--id", 33)
     for arguments, told in ((("lexical",), "also specify DATA"), (("lexicle", data), "'lexical'?")):
-        code, _, err = explained(*arguments)
-        assert (code, told in err) == (2, True), err
+        assert told in refused("explain", *arguments, code=2)

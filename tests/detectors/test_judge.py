@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 import socket
 import sqlite3
@@ -38,10 +39,27 @@ def points(n):
     return [point(hyp=f"hypothesis {i}", tgt=f"target {i}") for i in range(n)]
 
 
-def completion(text=" Yes", tokens=(" Yes",), logprobs=(-0.1,), top=None):
-    """Return an answer of the older kind."""
-    listed = {"tokens": list(tokens), "token_logprobs": list(logprobs), "top_logprobs": top}
+def completion(text=" Yes", tokens=None, logprobs=(-0.1,), top=None):
+    """Return an answer of the older kind, of one token unless told otherwise."""
+    tokens = [text] if tokens is None else list(tokens)
+    listed = {"tokens": tokens, "token_logprobs": list(logprobs), "top_logprobs": top}
     return {"choices": [{"text": text, "logprobs": listed}]}
+
+
+def content(body):
+    return body["messages"][0]["content"]
+
+
+def number(body):
+    """Return which of the ``points`` a request is about."""
+    return int(re.search(r"target (\d+)", body.get("prompt") or content(body))[1])
+
+
+def refuse(message, call, *given, **more):
+    """Expect a sentence that matches, and return it."""
+    with pytest.raises(ShroomError, match=message) as error:
+        call(*given, **more)
+    return str(error.value)
 
 
 @pytest.fixture
@@ -55,6 +73,16 @@ def waits(asking, monkeypatch):
     seconds = []
     monkeypatch.setattr(time, "sleep", seconds.append)
     return seconds
+
+
+@pytest.fixture
+def folder(tiny):
+    return tiny("causal_model")
+
+
+@pytest.fixture
+def plain(tiny):
+    return tiny("causal_model", chat=False)
 
 
 @pytest.fixture
@@ -110,15 +138,10 @@ NEITHER = [
 
 
 def test_the_verdict_of_an_answer(serve, judge):
-    verdicts = ((DENIALS, 1), (AFFIRMATIONS, 0), (NEITHER, 0.5))
-    p = {text: value for texts, value in verdicts for text in texts}
-    texts = list(p)
-
-    def answer(body, _):
-        return chat(texts[int(body["messages"][0]["content"].split("hypothesis ")[1].split()[0])])
-
-    found = judge(serve(answer).url).p(points(len(texts)))
-    assert dict(zip(texts, found.tolist())) == p
+    p = {**dict.fromkeys(DENIALS, 1), **dict.fromkeys(AFFIRMATIONS, 0)}
+    p |= dict.fromkeys(NEITHER, 0.5)
+    server = serve(lambda body, _: chat(list(p)[number(body)]))
+    assert dict(zip(p, judge(server.url).p(points(len(p))).tolist())) == p
 
 
 @pytest.mark.parametrize(
@@ -141,8 +164,7 @@ def test_the_verdict_of_an_answer(serve, judge):
     ],
 )
 def test_a_response_that_cannot_be_read_is_reported(message, response):
-    with pytest.raises(ShroomError, match=message):
-        reply_of(response)
+    refuse(message, reply_of, response)
 
 
 def test_an_impossible_token_count_is_ignored():
@@ -157,19 +179,16 @@ DOUBT = (("No", math.log(0.9)), ("Yes", math.log(0.1)))
 
 
 def thought(*tokens, text=None, form="content", message=None):
-    """Return an answer in tokens; yes is sure, and no is what a thought says."""
-    tops = [{False: SURE, True: DOUBT}.get(answers.says_no(t), ((t, -0.1),)) for t in tokens]
+    """Return an answer in tokens; yes and "Hmm" are sure, no and the mark of a thought doubt."""
+    known = {False: SURE, True: DOUBT, "Hmm": SURE, "<think>": DOUBT}
+    tops = [known.get(t, known.get(answers.says_no(t), ((t, -0.1),))) for t in tokens]
     text = "".join(tokens) if text is None else text
     if form == "lists":
         return completion(text, tokens, [top[0][1] for top in tops], [dict(top) for top in tops])
-    steps = [
-        {
-            "token": token,
-            "logprob": top[0][1],
-            "top_logprobs": [{"token": t, "logprob": value} for t, value in top],
-        }
-        for token, top in zip(tokens, tops)
-    ]
+    steps = []
+    for token, top in zip(tokens, tops):
+        listed = [{"token": token, "logprob": value} for token, value in top]
+        steps.append({"token": token, "logprob": top[0][1], "top_logprobs": listed})
     about = {"message": {"content": text, **(message or {})}, "logprobs": {"content": steps}}
     return {"choices": [about]}
 
@@ -186,7 +205,9 @@ THOUGHTS = {
     ("\n", "<", "think", ">", "No"): None,
     ("<thinking>", "No"): None,
     ("<think>", "No", "</think>", "<think>", "No"): None,
-    ("<think>", "No", "</think>", "Perhaps"): None,
+    ("<think>", "No", "</think>", "Perhaps", "!"): None,
+    # without a verdict, the first token of the answer counts
+    ("<think>", "No", "</think>", "Hmm", "!"): 0.007,
 }
 
 
@@ -208,15 +229,6 @@ def test_p_is_read_from_log_probabilities_of_any_form(response, p):
     assert answers.judgement(reply_of(response)).p == (p if p is None else pytest.approx(p))
 
 
-def test_without_a_verdict_the_first_token_of_the_answer_counts_and_not_of_the_thought():
-    response = thought("<think>", "No", "</think>", "Perhaps", "!")
-    steps = response["choices"][0]["logprobs"]["content"]
-    steps[0]["top_logprobs"] = [{"token": t, "logprob": value} for t, value in DOUBT]
-    assert answers.judgement(reply_of(response)).p is None
-    steps[3]["top_logprobs"] = [{"token": t, "logprob": value} for t, value in SURE]
-    assert answers.judgement(reply_of(response)).p == pytest.approx(0.007)
-
-
 def test_a_thought_that_the_server_separates_is_not_an_answer():
     """Its tokens are listed all the same, and those of an open one without a mark."""
     apart = {"reasoning_content": "No?"}
@@ -224,8 +236,7 @@ def test_a_thought_that_the_server_separates_is_not_an_answer():
     assert answers.judgement(reply_of(done)).p == pytest.approx(0.007)
     assert answers.official(reply_of(done)).p == pytest.approx(0.007)
     for text in ("", None):
-        response = thought("No", "?", message=apart)
-        response["choices"][0]["message"]["content"] = text
+        response = thought("No", "?", message={**apart, "content": text})
         assert answers.judgement(reply_of(response)) == answers.Judgement(None, unfinished=True)
 
 
@@ -273,10 +284,8 @@ def test_the_built_in_templates_contain_context_and_sentence(name):
     ],
 )
 def test_a_template_that_cannot_be_filled_is_reported(tmp_path, text, message):
-    path = tmp_path / "mine.txt"
-    path.write_text(text)
-    with pytest.raises(ShroomError, match=rf"mine\.txt.*{message}"):
-        Judge(model="m", template=str(path))
+    (path := tmp_path / "mine.txt").write_text(text)
+    refuse(rf"mine\.txt.*{message}", Judge, model="m", template=str(path))
 
 
 def test_ones_own_templates(tmp_path):
@@ -291,16 +300,15 @@ def test_ones_own_templates(tmp_path):
         (folder / f"{task}.txt").write_text(f"{task} {{context}} {{sentence}}")
     assert asked(folder, task=Task.MT) == "MT the cat a cat"
     (folder / "TS.txt").unlink()
-    with pytest.raises(ShroomError, match=r"TS\.txt: no such file"):
-        asked(folder)
+    refuse(r"TS\.txt: no such file", asked, folder)
     (folder / "TS.txt").write_bytes(b"\xff\xfe{context}{sentence}")
-    with pytest.raises(ShroomError, match="cannot be read as UTF-8 text"):
-        asked(folder)
-    with pytest.raises(ShroomError, match="did you mean 'support'"):
-        asked("suport")
+    refuse("cannot be read as UTF-8 text", asked, folder)
+    refuse("did you mean 'support'", asked, "suport")
 
 
 # The settings
+
+BOTH = {"scoring": "official", "reference": "both"}
 
 
 @pytest.mark.parametrize(
@@ -322,20 +330,14 @@ def test_ones_own_templates(tmp_path):
         ({"samples": 3, "temperature": 0}, "identical"),
         ({"samples": 3, "endpoint": None}, "the setting samples needs an endpoint"),
         ({"samples": 3, "scoring": "official"}, "does not sample"),
-        (
-            {"scoring": "official", "reference": "both"},
-            'one context, but reference = "both" selects two contexts',
-        ),
+        (BOTH, 'one context, but reference = "both" selects two contexts'),
         ({"concurrency": 10**6}, "concurrency: expected a whole number from 1 to 256"),
         ({"max_cost": 1.0}, "max_cost needs price_in and price_out"),
         ({"cache": ["x"]}, "cache: expected a folder, or true or false"),
     ],
 )
-def test_a_wrong_setting_is_reported(wrong, message):
-    with pytest.raises(ShroomError) as error:
-        Judge(**{"model": "m", "endpoint": "http://localhost:1/v1", **wrong})
-    assert message in str(error.value)
-    assert "secret" not in str(error.value)
+def test_a_wrong_setting_is_reported(judge, wrong, message):
+    assert "secret" not in refuse(re.escape(message), judge, **wrong)
 
 
 # An endpoint
@@ -343,17 +345,14 @@ def test_a_wrong_setting_is_reported(wrong, message):
 
 def test_p_from_the_first_tokens_log_probabilities(serve, judge, recorder):
     server = serve(lambda *_: chat("Yes", [("Yes", YES), (" no", NO)]))
-    made = judge(server.url)
-    p = made.p([point(), point(hyp="other"), point()], recorder.run)
-    np.testing.assert_allclose(p, 0.25)
-    assert p.dtype == np.float64
+    p = judge(server.url).p([point(), point(hyp="other"), point()], recorder.run)
+    assert (p.dtype, p.tolist()) == (np.float64, pytest.approx([0.25] * 3))
     assert len(server.bodies) == 2  # the same question is asked once
-    assert recorder.notes == []
-    assert recorder.steps[-1] == (2, 2)
+    assert (recorder.notes, recorder.steps[-1]) == ([], (2, 2))
     body = server.bodies[0]
-    assert (body["logprobs"], body["top_logprobs"], body["temperature"]) == (True, 20, 0.0)
-    assert (body["model"], body["max_tokens"]) == ("m", 8)
-    assert [message["role"] for message in body["messages"]] == ["user"]
+    assert [message["role"] for message in body.pop("messages")] == ["user"]
+    own = {"logprobs": True, "top_logprobs": 20, "temperature": 0.0}
+    assert body == {"model": "m", "max_tokens": 8, **own}
     assert server.paths == ["/v1/chat/completions"] * 2
     assert "Authorization" not in server.headers[0]
 
@@ -363,24 +362,20 @@ def test_completions_and_any_form_of_the_url(serve, judge, ending):
     server = serve(lambda *_: completion(" No", [" No"], [NO], [{" No": NO, " Yes": YES}]))
     made = judge(server.url + ending, mode="completion")
     assert made.p([point()]) == pytest.approx([0.25])
+    own = {"logprobs": 5, "prompt": made.dry_run([point()]).prompt}
+    assert server.bodies == [{"model": "m", "temperature": 0.0, "max_tokens": 8, **own}]
     assert server.paths == ["/v1/completions"]
-    assert server.bodies[0]["logprobs"] == 5
-    assert server.bodies[0]["prompt"] == made.dry_run([point()]).prompt
-    assert "top_logprobs" not in server.bodies[0]
 
 
 def test_without_log_probabilities_the_answer_counts(serve, judge, tmp_path, recorder):
     said = {"one": "Yes.", "two": "No", "three": "Who knows?", "four": None}
-    server = serve(lambda body, _: chat(said[body["messages"][0]["content"].split()[-1]]))
-    path = tmp_path / "t.txt"
-    path.write_text("{context} {sentence}")
+    server = serve(lambda body, _: chat(said[content(body).split()[-1]]))
+    (path := tmp_path / "t.txt").write_text("{context} {sentence}")
     p = judge(server.url, template=str(path)).p([point(hyp=hyp) for hyp in said], recorder.run)
     assert p.tolist() == [0, 1, 0.5, 0.5]
-    assert any("returns no log-probabilities" in note for note in recorder.notes)
-    assert any(
-        "p is 0.5 for 2 of 4 answers, because the model said neither yes nor no" in note
-        for note in recorder.notes
-    )
+    noted = "\n".join(recorder.notes)
+    assert "returns no log-probabilities" in noted
+    assert "p is 0.5 for 2 of 4 answers, because the model said neither yes nor no" in noted
 
 
 def test_samples_are_shares_of_no_and_settings_may_come_as_texts(serve, judge):
@@ -393,7 +388,7 @@ def test_samples_are_shares_of_no_and_settings_may_come_as_texts(serve, judge):
 
 def test_the_better_supported_side_counts(serve, judge):
     def answer(body, _):
-        near = "Context: near" in body["messages"][0]["content"]
+        near = "Context: near" in content(body)
         return chat("x", [("Yes", math.log(0.9 if near else 0.1)), ("No", math.log(0.1))])
 
     server = serve(answer)
@@ -408,8 +403,7 @@ def test_any_hypothesis_can_be_asked_about(server, judge, folder):
     asked = [point(hyp=hyp) for hyp in hypotheses]
     assert judge(server.url, concurrency=1).p(asked).tolist() == [1] * len(hypotheses)
     for hyp, body in zip(hypotheses, server.bodies):
-        content = body["messages"][0]["content"]
-        assert f"Sentence: {hyp}\n".replace("\ud800", "?") in content
+        assert f"Sentence: {hyp}\n".replace("\ud800", "?") in content(body)
     p = Judge(model=folder).p(asked)
     assert ((p >= 0) & (p <= 1)).all()
 
@@ -417,18 +411,12 @@ def test_any_hypothesis_can_be_asked_about(server, judge, folder):
 def test_a_long_context_is_cut_and_reported(server, judge, recorder):
     long = point(tgt="y" * 50_000, hyp="z" * 300)
     judge(server.url, context_chars=1000).p([long, point()], recorder.run)
-    asked = max((body["messages"][0]["content"] for body in server.bodies), key=len)
-    assert asked.count("z" * 300) == 1
-    assert "y" * 1000 in asked
-    assert "y" * 1001 not in asked
+    asked = max(map(content, server.bodies), key=len)
+    assert (asked.count("z" * 300), re.findall("yy+", asked)) == (1, ["y" * 1000])
     assert "1 context had to be truncated to 1000 characters (context_chars)" in recorder.notes
 
 
 # The official baseline
-
-
-def official_answer(text, logprob):
-    return completion(text, [text.split()[0] if text.split() else "", "x"], [logprob, -1.0])
 
 
 def test_the_official_labels_and_p_of_recorded_answers(serve, judge, recorder):
@@ -439,11 +427,9 @@ def test_the_official_labels_and_p_of_recorded_answers(serve, judge, recorder):
     file = ROOT / "tests" / "detectors" / "official_answers.jsonl"
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
-    def answer(body, _):
-        row = rows[int(body["prompt"].split("target ")[1].split("\n")[0])]
-        return completion(row["text"], [row["token"], "x"], [row["logprob"], -1.0])
-
-    made = judge(serve(answer).url, scoring="official", seed=442)
+    told = [completion(row["text"], [row["token"], "x"], [row["logprob"], -1.0]) for row in rows]
+    server = serve(lambda body, _: told[number(body)])
+    made = judge(server.url, scoring="official", seed=442)
     p, labels = made.decide(points(len(rows)), recorder.run)
     assert p.tolist() == [row["p(Hallucination)"] for row in rows]
     assert labels.tolist() == [row["label"] == Label.HALLUCINATION.value for row in rows]
@@ -452,12 +438,12 @@ def test_the_official_labels_and_p_of_recorded_answers(serve, judge, recorder):
     ]
     assert made.p(points(len(rows))).tolist() == p.tolist()
     lacking = serve(lambda *_: {"choices": [{"text": "yes"}]})
-    with pytest.raises(ShroomError, match="needs the log-probability of the first token"):
-        judge(lacking.url, scoring="official").p([point()])
+    lacking = judge(lacking.url, scoring="official")
+    refuse("needs the log-probability of the first token", lacking.p, [point()])
 
 
 def test_the_official_label_is_that_of_the_best_reference(serve, judge):
-    server = serve(lambda body, _: official_answer("no" if "Bad" in str(body) else "yes", -0.1))
+    server = serve(lambda body, _: completion("no" if "Bad" in str(body) else "yes"))
     several = Datapoint("H", "S", "Bad.", Task.DM, other_tgts=("Good.", "Bad too."))
     asked = [replace(several, other_tgts=()), several]
     p, flagged = judge(server.url, scoring="official").decide(asked)
@@ -467,9 +453,8 @@ def test_the_official_label_is_that_of_the_best_reference(serve, judge):
 
 @pytest.mark.parametrize("mode", ["completion", "chat"])
 def test_the_official_request(serve, judge, mode):
-    server = serve(
-        lambda *_: official_answer("no", -0.5) if mode != "chat" else chat("No", [("No", -0.5)])
-    )
+    answers = {"completion": completion("no", logprobs=[-0.5]), "chat": chat("No", [("No", -0.5)])}
+    server = serve(lambda *_: answers[mode])
     asked = point(hyp="H", src="S", tgt="T", task=Task.DM, ref=Reference.SRC)
     p = judge(server.url, scoring="official", mode=mode).p([asked])
     assert p.tolist() == [math.exp(-0.5)]
@@ -498,9 +483,8 @@ def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
     assert tuple(prompt.context for prompt in made.prompts([datapoint])[0]) == contexts
 
 
-def test_the_identity_of_the_weights():
-    served = {"model": "m", "endpoint": "http://localhost:1/v1"}
-    made = (Judge(**served), Judge(**served, revision="v2"), Judge(model="a", revision="v2"))
+def test_the_identity_of_the_weights(judge):
+    made = (judge(), judge(revision="v2"), Judge(model="a", revision="v2"))
     assert [one.identity for one in made] == ["m", "m@v2", "a@v2"]
 
 
@@ -520,50 +504,38 @@ def test_the_identity_of_the_weights():
 )
 def test_a_temporary_failure_is_retried(serve, judge, waits, failure):
     def answer(_, number):
-        if number >= 2:
-            return chat("no")
-        if isinstance(failure, Exception):
+        if number < 2 and isinstance(failure, Exception):
             raise failure
-        return failure
+        return failure if number < 2 else chat("no")
 
     server = serve(answer)
-    made = judge(server.url)
-    assert made.p([point()]).tolist() == [1]
-    assert len(waits) == 2
+    assert judge(server.url).p([point()]).tolist() == [1]
+    assert (len(waits), len(server.bodies)) == (2, 3)
     assert "'7'" not in str(failure) or waits == [7, 7]
-    assert len(server.bodies) == 3
 
 
 def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge, waits):
     server = serve(lambda *_: (503, {}, {"error": {"message": "Loading\nmodel \x1b[31m"}}))
     made = judge(server.url, retries=9)
-    message = r"HTTP 503: Loading model \\u001b\[31m; tried 10 times"
-    with pytest.raises(ShroomError, match=message):
-        made.p([point()])
-    assert len(waits) == 9
+    refuse(r"HTTP 503: Loading model \\u001b\[31m; tried 10 times", made.p, [point()])
     assert waits[:2] == [pytest.approx(0.5, rel=0.3), pytest.approx(1, rel=0.3)]
-    assert max(waits) <= 8
-    assert len(server.bodies) == 10
+    assert (len(waits), max(waits) <= 8, len(server.bodies)) == (9, True, 10)
     waits.clear()
     server = serve(lambda *_: (429, {"Retry-After": "86400"}, {"error": {"message": "quota"}}))
-    with pytest.raises(ShroomError, match=r"asks to wait \(Retry-After: 86400\);"):
-        judge(server.url).p([point()])
+    refuse(r"asks to wait \(Retry-After: 86400\);", judge(server.url).p, [point()])
     assert sum(waits) < 60
 
 
 def test_a_server_that_does_not_answer_is_reported(serve, judge):
     silence = threading.Event()
-    server = serve(lambda *_: silence.wait(30) and chat())
-    made = judge(server.url, timeout=0.05, retries=1)
-    with pytest.raises(ShroomError, match=r"no answer within 0.05 seconds; tried 2 times"):
-        made.p([point()])
+    made = judge(serve(lambda *_: silence.wait(30) and chat()).url, timeout=0.05, retries=1)
+    refuse("no answer within 0.05 seconds; tried 2 times", made.p, [point()])
     silence.set()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: it refuses
         made = judge(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
         message = "/v1/chat/completions: cannot be reached.*check that the server is running"
-        with pytest.raises(ShroomError, match=message):
-            made.p(points(20))
+        refuse(message, made.p, points(20))
 
 
 @pytest.mark.parametrize(
@@ -584,9 +556,7 @@ def test_a_server_that_does_not_answer_is_reported(serve, judge):
 )
 def test_a_refusal_is_reported_and_not_retried(serve, judge, answer, message):
     server = serve(lambda *_: answer)
-    with pytest.raises(ShroomError) as error:
-        judge(server.url, concurrency=1).p(points(3))
-    assert message in str(error.value)
+    refuse(re.escape(message), judge(server.url, concurrency=1).p, points(3))
     assert len(server.bodies) == 1
 
 
@@ -605,8 +575,7 @@ def test_fields_that_a_server_refuses_are_left_out(serve, judge, refused, notes,
             if key in body and (most is None or body[key] > most):
                 name = "max_completion_tokens" if key == "max_tokens" else key
                 return 400, {}, {"error": {"message": f"use {name} otherwise"}}
-        known = "logprobs" in body
-        return chat("No", [("No", YES), ("Yes", NO)] if known else None)
+        return chat("No", [("No", YES), ("Yes", NO)] if "logprobs" in body else None)
 
     server = serve(answer)
     made = judge(server.url)
@@ -614,8 +583,7 @@ def test_fields_that_a_server_refuses_are_left_out(serve, judge, refused, notes,
     assert p == pytest.approx([1 if "logprobs" in refused else 0.75] * 20)
     assert [next(n for n in notes if n in note) for note in recorder.notes] == notes
     before = len(server.bodies)
-    again = Recorder()
-    made.p([point()], again.run)
+    made.p([point()])
     assert len(server.bodies) == before + 1  # it is known now
     if "max_tokens" in refused:
         assert server.bodies[-1]["max_completion_tokens"] == 8
@@ -635,18 +603,17 @@ def test_requests_keep_to_a_rate(serve, judge, monkeypatch):
 
 @pytest.mark.parametrize("key", ["token", "max", "p", "sk-x"])
 @pytest.mark.parametrize("field", ["max_tokens", "temperature", "repeat_penalty"])
-def test_a_key_that_is_a_word_of_the_servers_message(
-    serve, judge, monkeypatch, key, field, recorder
-):
+def test_a_key_that_is_a_word_of_a_message(serve, judge, monkeypatch, key, field, recorder):
     monkeypatch.setenv("OPENAI_API_KEY", key)
 
     def answer(body, _):
         message = f"Unsupported parameter: '{field}' is not supported with this model."
         return (400, {}, {"error": {"message": message}}) if field in body else answered
 
-    answered = official_answer("no", 0.0) if field == "repeat_penalty" else chat("no")
+    official = field == "repeat_penalty"
+    answered = completion("no", logprobs=[0.0]) if official else chat("no")
     server = serve(answer)
-    more = {"scoring": "official"} if field == "repeat_penalty" else {}
+    more = {"scoring": "official"} if official else {}
     assert judge(server.url, **more).p([point()], recorder.run).tolist() == [1]
     assert len(server.bodies) == 2
     assert field not in server.bodies[1]
@@ -667,10 +634,7 @@ def test_the_key_is_sent_and_never_shown(serve, judge, monkeypatch, tmp_path, an
     made = judge(server.url, api_key_env="MY_KEY")
     made.p([point()])
     assert server.headers[0]["Authorization"] == "Bearer sk-secret"
-    with pytest.raises(ShroomError) as error:
-        made.p([point(hyp="other")])
-    assert message in str(error.value)
-    assert "sk-" not in str(error.value)
+    assert "sk-" not in refuse(re.escape(message), made.p, [point(hyp="other")])
     assert not any(b"sk-secret" in path.read_bytes() for path in tmp_path.rglob("*.sqlite*"))
 
 
@@ -682,9 +646,7 @@ def test_a_key_is_neither_shown_if_invalid_nor_redirected(serve, judge, monkeypa
         ("sk-secret", "HTTP 307", 1),
     ):
         monkeypatch.setenv("OPENAI_API_KEY", key)
-        with pytest.raises(ShroomError, match=message) as error:
-            judge(server.url).p([point()])
-        assert "secret" not in str(error.value)
+        assert "secret" not in refuse(message, judge(server.url).p, [point()])
         assert (len(server.bodies), thief.bodies) == (n, [])
 
 
@@ -696,8 +658,7 @@ def test_concurrent_replies_belong_to_their_questions(serve, judge):
 
     def answer(body, _):
         together.wait(30)  # no request is answered before four have arrived
-        value = int(body["messages"][0]["content"].split("Context: target ")[1].split("\n")[0])
-        mass = (value + 1) / 20
+        mass = (number(body) + 1) / 20
         return chat("x", [("No", math.log(mass)), ("Yes", math.log(1 - mass))])
 
     p = judge(serve(answer).url, concurrency=4).p(points(16))
@@ -717,14 +678,19 @@ def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
     assert len(server.bodies) == 10
 
 
-def test_an_interrupted_run_is_resumed(server, judge, recorder):
+def interrupted(made, n, after):
+    """Have a judge asked about ``n`` points, and interrupt it after some answers."""
 
-    def interrupt(done, total):
-        if done >= 3:
+    def report(done, _):
+        if done >= after:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        judge(server.url, concurrency=2).p(points(10), Run(report=interrupt))
+        made.p(points(n), Run(report=report))
+
+
+def test_an_interrupted_run_is_resumed(server, judge, recorder):
+    interrupted(judge(server.url, concurrency=2), 10, after=3)
     before = len(server.bodies)
     assert 3 <= before <= 5
     assert judge(server.url, concurrency=2).p(points(10), recorder.run).tolist() == [1] * 10
@@ -735,11 +701,8 @@ def test_an_interrupted_run_is_resumed(server, judge, recorder):
 def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
     retried = threading.Event()
 
-    def answer(body, number):
-        if number == 0:
-            return 500, {}, b""
-        retried.wait(30)
-        return chat("no")
+    def answer(_, number):
+        return (500, {}, b"") if number == 0 else retried.wait(30) and chat("no")
 
     server = serve(answer)
     made = judge(server.url, concurrency=2)
@@ -748,12 +711,8 @@ def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
         retried.set()  # the other request ends, its report interrupts, and then this one goes on
         made._model.endpoint.stopped.wait(30)
 
-    def interrupt(done, total):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr(time, "sleep", sleep)
-    with pytest.raises(KeyboardInterrupt):
-        made.p(points(2), Run(report=interrupt))
+    interrupted(made, 2, after=0)
     assert len(server.bodies) == 2
     assert judge(server.url).p(points(2)).tolist() == [1, 1]
     assert len(server.bodies) == 3
@@ -775,28 +734,20 @@ def test_without_a_cache_nothing_is_kept(server, judge, tmp_path):
     assert len(server.bodies) == 2
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "file").write_text("")  # cannot be a cache, which is reported before it asks
-    with pytest.raises(ShroomError, match="answers cannot be stored there"):
-        judge(server.url, cache=str(tmp_path / "file")).p([point()])
+    made = judge(server.url, cache=str(tmp_path / "file"))
+    refuse("answers cannot be stored there", made.p, [point()])
     assert len(server.bodies) == 2
 
 
-def tokens(into, out=1):
-    return {"prompt_tokens": into, "completion_tokens": out}
-
-
 def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
-    server = serve(lambda *_: chat("no", usage=tokens(100, 1)))
+    server = serve(lambda *_: chat("no", usage={"prompt_tokens": 100, "completion_tokens": 1}))
     prices = {"price_in": 1000.0, "price_out": 0.0}  # a request costs 0.1
     made = judge(server.url, max_cost=0.55, **prices)
-    with pytest.raises(ShroomError) as error:
-        made.p(points(20))
+    told = refuse("stored in ", made.p, points(20))
     asked = len(server.bodies)
     assert 1 <= asked <= 5
     assert made.budget.spent == pytest.approx(0.1 * asked)
-    assert f"the next request might exceed max_cost 0.55; the answers to {asked} of 20" in str(
-        error.value
-    )
-    assert "stored in " in str(error.value)
+    assert f"the next request might exceed max_cost 0.55; the answers to {asked} of 20" in told
     made = judge(server.url, max_cost=10, **prices)
     made.p(points(20))
     assert len(server.bodies) == 20
@@ -804,10 +755,10 @@ def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
 
 
 def test_the_usage_or_else_the_estimate_counts(serve, judge):
-    server = serve(lambda *_: chat("no", usage=tokens(10_000)))
+    usage = {"prompt_tokens": 10_000, "completion_tokens": 1}
+    server = serve(lambda *_: chat("no", usage=usage))
     made = judge(server.url, price_in=100, price_out=0, max_cost=3.5, concurrency=1)
-    with pytest.raises(ShroomError):
-        made.p(points(50))
+    refuse("max_cost", made.p, points(50))
     assert len(server.bodies) == 3  # at 1 each; estimated at some hundredths
     assert made.budget.spent <= 3.5
     server = serve(lambda *_: chat("no"))
@@ -825,13 +776,11 @@ def test_a_dry_run_asks_nothing(server, judge):
     assert estimate.tokens_in == pytest.approx(2 * len(estimate.prompt) / 4, abs=2)
     assert estimate.cost == pytest.approx((2 * estimate.tokens_in + 8 * 20) / 1e6)
     assert estimate.prompt.endswith("yes or no:")
-    assert made.dry_run([]).requests == 0
     assert "2 requests (1 more answer from the cache)" in str(estimate)
-    assert judge(server.url).dry_run(points(3)).cost is None
+    assert (made.dry_run([]).requests, judge(server.url).dry_run(points(3)).cost) == (0, None)
     local = Judge(model="an/unknown-model")  # is not loaded before it is needed
     assert (local.dry_run(points(3)).requests, local.dry_run(points(3)).cost) == (3, 0)
-    assert local.p([]).shape == (0,)
-    assert len(server.bodies) == 1
+    assert (local.p([]).shape, len(server.bodies)) == ((0,), 1)
 
 
 # Few-shot examples
@@ -865,33 +814,21 @@ def test_examples_stand_in_the_prompt(server, judge, tmp_path, recorder):
     file = write_json(tmp_path / "val.json", labelled())
     made = judge(server.url, shots=4, examples=str(file))
     made.p([point(), point(task=Task.TS)], recorder.run)
-    prompts = [body["messages"][0]["content"] for body in server.bodies]
-    (asked,) = (prompt for prompt in prompts if "Context: target" in prompt)
+    (asked,) = (text for text in map(content, server.bodies) if "Context: target" in text)
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
     assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
     assert recorder.notes[0].endswith("of the same task for some datapoints (TS: 1)")
-    other = judge(server.url, shots=4, examples=str(file), seed=1).dry_run([point()])
-    assert other.prompt != asked
+    other = judge(server.url, shots=4, examples=str(file), seed=1)
+    assert other.dry_run([point()]).prompt != asked
 
 
 def test_missing_examples_are_reported(judge, tmp_path):
     unlabelled = write_json(tmp_path / "test.json", [{"hyp": "a", "src": "b", "task": "MT"}])
     for file, message in ((unlabelled, "no labelled datapoints"), ("none.json", "no such file")):
-        with pytest.raises(ShroomError, match=message):
-            judge("http://localhost:1/v1", shots=2, examples=str(file)).p([point()])
+        refuse(message, judge(shots=2, examples=str(file)).p, [point()])
 
 
 # A model on this machine
-
-
-@pytest.fixture
-def folder(tiny):
-    return tiny("causal_model")
-
-
-@pytest.fixture
-def plain(tiny):
-    return tiny("causal_model", chat=False)
 
 
 def by_hand(folder, prompt, *, marks):
@@ -910,54 +847,41 @@ def by_hand(folder, prompt, *, marks):
 @pytest.mark.parametrize("in_chat", [True, False])
 def test_a_local_model_by_hand(folder, plain, batch_tokens, in_chat):
     name = folder if in_chat else plain
-    made = Judge(model=str(name), template="official-chat")
-    datapoints = [point(hyp="he " * i, tgt="the cat") for i in range(4)]
+    made = Judge(model=name, template="official-chat")
+    datapoints = [point(hyp="he " * i) for i in range(4)]
     p = made.p(datapoints, Run(batch_tokens=batch_tokens))
     for datapoint, value in zip(datapoints, p):
         asked = made.dry_run([datapoint]).prompt
         text = f"<|user|>\n{asked}</s>\n<|assistant|>\n" if in_chat else asked
         tokenizer, logprobs = by_hand(name, text, marks=not in_chat)
-        yes, no = (
-            tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in ("yes", "no")
-        )
+        yes, no = (tokenizer.encode(word, add_special_tokens=False)[0] for word in ("yes", "no"))
         expected = 1 / (1 + math.exp(logprobs[yes] - logprobs[no]))
         assert value == pytest.approx(expected, abs=1e-4)
     assert len(set(p.tolist())) == 4
 
 
 @pytest.mark.parametrize(
-    ("template", "message"),
-    [
-        (None, "has no chat template"),
-        *(
-            (template, r"the chat template fails \(.+\); use mode = ")
-            for template in ("{{ raise_exception('no\nway') }}", "{% if %}", "{{ 1 / 0 }}")
-        ),
-    ],
+    "template", [None, "{{ raise_exception('no\nway') }}", "{% if %}", "{{ 1 / 0 }}"]
 )
-def test_a_chat_template_that_fails_is_reported(plain, tmp_path, template, message):
+def test_a_chat_template_that_fails_is_reported(plain, tmp_path, template):
+    message = "has no chat template"
     broken = shutil.copytree(plain, tmp_path / "broken")
     if template:
+        message = r"the chat template fails \(.+\); use mode = "
         (broken / "chat_template.jinja").write_text(template, encoding="utf-8")
-    with pytest.raises(ShroomError, match=message):
-        Judge(model=str(broken), mode="chat").p([point()])
+    refuse(message, Judge(model=str(broken), mode="chat").p, [point()])
 
 
-@pytest.mark.parametrize(
-    ("opened", "said", "p"),
-    [
-        ("", "No.", 1),
-        ("", "Answer: No", 1),
-        ("", "1. yes", 0),
-        ("", "Non.", 1),
-        ("", "<think>yes</think>No", 1),
-        ("", "<think>yes, or", None),
-        ("<think>\n", "yes</think>No", 1),
-        ("<think>\n", "No</think>Answer: yes", 0),
-        ("<think>\n", "yes", None),
-        ("[THINK]", "yes, or", None),
-    ],
-)
+#: What opens an answer, what the model says, and p.
+LOCAL = [
+    *(("", "No.", 1), ("", "Answer: No", 1), ("", "1. yes", 0), ("", "Non.", 1)),
+    *(("", "<think>yes</think>No", 1), ("", "<think>yes, or", None), ("[THINK]", "yes, or", None)),
+    *(("<think>\n", "yes</think>No", 1), ("<think>\n", "No</think>Answer: yes", 0)),
+    ("<think>\n", "yes", None),
+]
+
+
+@pytest.mark.parametrize(("opened", "said", "p"), LOCAL)
 def test_a_local_model_is_read_as_a_server_is(tmp_path, opened, said, p, recorder):
     name = tiny_models.saying(tmp_path / "model", said, opened)
     found = Judge(model=str(name), max_tokens=20).p([point()], recorder.run)
@@ -970,13 +894,11 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
     folder = shutil.copytree(plain, tmp_path / "words")
     # Rows of the vocabulary that the model has, under names that mean something.
     file = folder / "tokenizer.json"
-    content = json.loads(file.read_text())
-    names = dict(zip(("Yes", "Ġyes", "NO"), (300, 301, 302)))
-    vocabulary = {i: token for token, i in content["model"]["vocab"].items()}
-    vocabulary.update({i: name for name, i in names.items()})
-    content["model"]["vocab"] = {token: i for i, token in vocabulary.items()}
-    content["model"]["merges"] = []
-    file.write_text(json.dumps(content))
+    stored = json.loads(file.read_text())
+    vocabulary = {i: token for token, i in stored["model"]["vocab"].items()}
+    vocabulary |= {300: "Yes", 301: "Ġyes", 302: "NO"}
+    stored["model"] |= {"vocab": {token: i for i, token in vocabulary.items()}, "merges": []}
+    file.write_text(json.dumps(stored))
     made = Judge(model=folder, template="official-chat")
     (p,) = made.p([point()])
     _, logprobs = by_hand(folder, made.dry_run([point()]).prompt, marks=True)
@@ -987,8 +909,7 @@ def test_all_tokens_that_mean_yes_count(plain, tmp_path):
 def test_the_official_baseline_with_a_local_model(plain, recorder):
     made = Judge(model=plain, scoring="official")
     p, labels = made.decide(points(3), recorder.run)
-    assert p.tolist() == [0.5] * 3  # random weights say neither
-    assert labels.dtype == bool
+    assert (p.tolist(), labels.dtype) == ([0.5] * 3, bool)  # random weights say neither
     assert any("neither yes nor no" in note for note in recorder.notes)
     assert made.dry_run(points(1)).prompt.startswith("<s>[INST] Context: target 0\n")
 
@@ -996,14 +917,12 @@ def test_the_official_baseline_with_a_local_model(plain, recorder):
 def test_a_long_context_is_cut_to_what_the_model_reads(folder, recorder):
     long = point(tgt="the cat sat on the mat. " * 2500, hyp="he did not want to go there")
     made = Judge(model=folder, context_chars=60_000)
-    (p,) = made.p([long], recorder.run)
-    assert 0 <= p <= 1
+    assert 0 <= made.p([long], recorder.run)[0] <= 1
     note = "1 context had to be truncated, because the model reads at most 512"
-    assert any(note in one for one in recorder.notes)
+    assert note in "\n".join(recorder.notes)
     ((prompt,), _) = made.prompts([long])
     text, shorter = made._model._shortened(prompt)
-    assert shorter
-    assert long.hyp in text
+    assert (shorter, long.hyp in text) == (True, True)
     assert 512 - 30 < len(made._model._ids(text)) <= 512
 
 
@@ -1015,8 +934,8 @@ def test_the_recipe_of_the_official_baseline():
     assert (recipe.pop("detector"), recipe.pop("data")) == ("judge", ["val", "test"])
     made = Judge(**recipe)
     assert (made.labels_itself, made.seed) == (True, 442)
-    assert recipe["endpoint"] == "http://localhost:8080/v1"
-    assert recipe["model"] == "mistral-7b-instruct-v0.2.Q6_K"
+    found = (recipe["endpoint"], recipe["model"])
+    assert found == ("http://localhost:8080/v1", "mistral-7b-instruct-v0.2.Q6_K")
 
 
 def test_the_documentation_names_every_setting():

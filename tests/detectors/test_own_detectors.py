@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -49,12 +50,10 @@ def install(tmp_path, monkeypatch):
         folder = tmp_path / f"{module}-1.0.dist-info"
         folder.mkdir()
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        lines = [
-            line
-            for group, named in points.items()
-            for line in (f"[{group}]", *(f"{key} = {value}" for key, value in named.items()))
-        ]
-        (folder / "entry_points.txt").write_text("\n".join(lines) + "\n")
+        listed = ConfigParser()
+        listed.read_dict(points)
+        with (folder / "entry_points.txt").open("w") as stream:
+            listed.write(stream)
         monkeypatch.delitem(sys.modules, module, raising=False)
         forget()
 
@@ -70,10 +69,9 @@ def documented(install):
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
     code = (PACKAGE / "new_words.py").read_text()
     install(project["name"], "new_words", code, project["entry-points"])
-    points = tomllib.loads(blocks("toml")[0])["project"]["entry-points"]
-    install("office", "office", blocks("python")[2], points)
-    points = tomllib.loads(blocks("toml", DATA_SET_PAGE)[0])["project"]["entry-points"]
-    install("kitchen", "kitchen", blocks("python", DATA_SET_PAGE)[0], points)
+    for name, page, n in (("office", PAGE, 2), ("kitchen", DATA_SET_PAGE, 0)):
+        points = tomllib.loads(blocks("toml", page)[0])["project"]["entry-points"]
+        install(name, name, blocks("python", page)[n], points)
 
 
 @pytest.fixture
@@ -85,16 +83,12 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "mine", raising=False)
 
     def write(body="return np.full(len(datapoints), 0.5)", head=""):
-        lines = (
-            "import numpy as np",
-            "from shroom.detectors.base import Detector",
-            head,
-            "class Mine(Detector):",
-            "    name = 'mine'",
-            "    def p(self, datapoints):",
-            f"        {body}",
+        (tmp_path / "mine.py").write_text(
+            "import numpy as np\nfrom shroom.detectors.base import Detector\n"
+            f"{head}\nclass Mine(Detector):\n    name = 'mine'\n"
+            f"    def p(self, datapoints):\n        {body}"
         )
-        (tmp_path / "mine.py").write_text("\n".join(lines))
+        sys.modules.pop("mine", None)
         return tmp_path
 
     return write
@@ -116,14 +110,9 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stranger")
 
     def python(*args, site=()):
-        path = os.pathsep.join(map(str, (*site, ROOT)))
-        return subprocess.run(
-            [sys.executable, *map(str, args)],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-        )
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (*site, ROOT)))}
+        command = [sys.executable, *map(str, args)]
+        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
 
     shutil.copytree(PACKAGE, folder / "new-words")
     assert python("-m", "shroom", "list", "detectors").stdout.count("new-words") == 0
@@ -152,32 +141,28 @@ def test_the_page_shows_the_package():
     assert blocks("python")[0] == (PACKAGE / "new_words.py").read_text()
 
 
-def test_it_is_listed_and_works_in_recipes(documented, shroom, in_json, tmp_path, monkeypatch):
+def test_it_is_listed_and_works_in_recipes(documented, done, refused, in_json, folder):
     listed = in_json("list", "detectors")[-1]
-    assert (listed["name"], listed["package"]) == ("new-words", "new-words 1.0")
-    assert listed["missing"] == []
-    assert listed["about"].startswith("The share of words in the hypothesis")
-    recipe = tmp_path / "mine.toml"
-    recipe.write_text('detector = "new-words"\ncase = true\n')
-    assert shroom("predict", recipe, DATA, "-o", tmp_path / "p.json")[0] == 0
-    code, _, err = shroom("predict", "new-wrods", DATA, "-o", tmp_path / "p.json")
-    assert (code, "did you mean 'new-words'?" in err) == (2, True)
-    monkeypatch.chdir(tmp_path)
+    assert listed.pop("about").startswith("The share of words in the hypothesis")
+    found = [listed[key] for key in ("name", "package", "missing")]
+    assert found == ["new-words", "new-words 1.0", []]
+    Path("mine.toml").write_text('detector = "new-words"\ncase = true\n')
+    done("predict", "mine.toml", DATA, "-o", "p.json")
+    told = refused("predict", "new-wrods", DATA, "-o", "p.json", code=2)
+    assert "did you mean 'new-words'?" in told
     Path("mine.py").touch()
     for name, place in (("mine.py", "mine:NAME"), ("mine", "mine:NAME"), ("mine.py:A", "mine:A")):
-        code, _, err = shroom("predict", name, DATA, "-o", tmp_path / "p.json")
-        assert (code, err.endswith(f"import path of your detector: {place}\n")) == (2, True)
+        told = refused("predict", name, DATA, "-o", "p.json", code=2)
+        assert told.endswith(f"import path of your detector: {place}\n")
 
 
 @pytest.mark.parametrize("metric", ["distance", "mine:DISTANCE"])
-def test_a_metric_of_a_package_or_module_scores(metric, folder, documented, shroom, done):
-    folder()
+def test_a_metric_of_a_package_or_module_scores(metric, folder, documented, done, in_json):
     Path("mine.py").write_text(blocks("python")[2], encoding="utf-8")
-    given = ("--no-ci", "--format", "json", "--metrics", metric)
-    out = done("score", SAMPLE, SAMPLE, *given)
-    assert [result["distance"] for result in json.loads(out)["results"]] == [0.0, 0.0]
-    assert "distance between p" in shroom("list", "metrics")[1]
-    assert "from office" in shroom("list", "metrics", "distance")[1]
+    found = in_json("score", SAMPLE, SAMPLE, "--no-ci", "--metrics", metric)
+    assert [result["distance"] for result in found["results"]] == [0.0, 0.0]
+    assert "distance between p" in done("list", "metrics")
+    assert "from office" in done("list", "metrics", "distance")
 
 
 def claims(path, **changed):
@@ -189,25 +174,22 @@ def claims(path, **changed):
 
 
 @pytest.mark.parametrize("name", ["recipes", "kitchen:RECIPES"])
-def test_an_installed_data_set_is_described_and_evaluated(
-    name, documented, shroom, in_json, tmp_path
-):
+@pytest.mark.usefixtures("documented")
+def test_an_installed_data_set_is_evaluated(name, shroom, done, in_json, refused, tmp_path):
     listed = in_json("list", "datasets")[-1]
     assert (listed["name"], listed["path"]) == ("recipes", None)
-    assert "the kit cannot fetch it" in shroom("list", "datasets", "recipes")[1]
+    assert "the kit cannot fetch it" in done("list", "datasets", "recipes")
     path = claims(tmp_path / "claims.jsonl")
-    code, _, err = shroom("datasets", "convert", name, path, "-o", tmp_path / "items.json")
-    assert (code, len(json.loads((tmp_path / "items.json").read_text()))) == (0, 8), err
-    code, out, err = shroom("datasets", "describe", name, path, "--no-ci", "--format", "json")
+    done("datasets", "convert", name, path, "-o", tmp_path / "items.json")
+    assert len(json.loads((tmp_path / "items.json").read_text())) == 8
+    _, out, err = shroom("datasets", "describe", name, path, "--no-ci", "--format", "json")
     row = {"cuisine": "Thai", "claims": 12, "verdicts": 12, "wrong_share": 1 / 3}
     assert json.loads(out)["tables"]["cuisine"] == [row | {"wrong_share_ci": None}]
     assert "expected two verdicts, got one (the first of 4)" in err
-    given = ("--on", f"recipes={path}", "--no-ci", "--runs", tmp_path / "runs", "--format", "json")
-    code, out, err = shroom("evaluate", "lexical", *given)
-    assert (code, json.loads(out)["datasets"][0]["n"]) == (0, 8), err
-    code, _, err = shroom("datasets", "fetch", "recipes")
+    given = ("--on", f"recipes={path}", "--no-ci", "--runs", tmp_path / "runs")
+    assert in_json("evaluate", "lexical", *given)["datasets"][0]["n"] == 8
     way_out = "the kit cannot download recipes; for its files, see our kitchen"
-    assert (code, err) == (1, f"shroom: {way_out}\n")
+    assert refused("datasets", "fetch", "recipes") == f"shroom: {way_out}\n"
 
 
 @pytest.mark.parametrize(
@@ -235,19 +217,17 @@ def test_a_worker_of_ray_imports_the_module_itself(folder):
     worker = Worker(str(DATA), Recipe.of("mine:Mine"))
     folder()
     assert worker.judge(shard).lines.count(b"\n") == 60
-    del sys.modules["mine"]
     folder("raise KeyError('a')")
     stop = Worker(str(DATA), Recipe.of("mine:Mine")).judge(shard).stop
     assert "mine.py, line 7, in p raised KeyError: 'a'; the traceback is in " in stop
 
 
-def test_a_changed_module_is_evaluated_again(folder, shroom):
-    given = ("evaluate", "mine:Mine", "--on", DATA, "--no-ci", "--runs", "runs", "--format", "json")
+def test_a_changed_module_is_evaluated_again(folder, in_json):
+    given = ("evaluate", "mine:Mine", "--on", DATA, "--no-ci", "--runs", "runs")
     folder()
-    first = shroom(*given)[1]
-    del sys.modules["mine"]
+    first = in_json(*given)
     folder("return np.linspace(0, 1, len(datapoints))")
-    assert shroom(*given)[1] != first
+    assert in_json(*given) != first
 
 
 @pytest.mark.parametrize(
@@ -278,24 +258,24 @@ VERBS = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_takes_a_module_and_stores_its_traceback(verb, folder, shroom, tmp_path):
+def test_every_verb_takes_a_module_and_stores_its_traceback(verb, folder, done, refused, tmp_path):
     folder(head="import beside, numpy.random")
     (tmp_path / "beside.py").touch()
     (tmp_path / "decimal.py").write_text("raise SystemExit")  # has the name of an installed one
-    code, _, err = shroom(verb, *VERBS[verb])
-    assert code == 0, err
+    done(verb, *VERBS[verb])
     assert sys.path[-1] == str(tmp_path)
-    del sys.modules["mine"]
     folder("raise KeyError('a')")
-    code, out, err = shroom(verb, *VERBS[verb])
-    start, _, path = err.rstrip().rpartition(" is in ")
-    assert (code, out) == (1, "")
+    start, _, path = refused(verb, *VERBS[verb]).rstrip().rpartition(" is in ")
     assert start.endswith("mine.py, line 7, in p raised KeyError: 'a'; the traceback")
     assert "KeyError: 'a'" in Path(path).read_text(encoding="utf-8")
     with pytest.raises(KeyError):  # in Python, it is the plug-in's own
         detector("mine:Mine").p(read(DATA))
     with pytest.raises(ShroomError, match="no setting 'size'; it has no settings"):
         detector("mine:Mine", size=3)
+
+
+#: Lines with which a module cannot be imported.
+BROKEN = ("1 / 0", "def (", "exit(0)")
 
 
 @pytest.mark.parametrize(
@@ -308,14 +288,11 @@ def test_every_verb_takes_a_module_and_stores_its_traceback(verb, folder, shroom
         ("mine:Nameless", "the detector 'mine:Nameless' has no name; add one"),
         ("mine:Empty", "the detector empty has no method p(datapoints)"),
         ("mine:Needy", "the detector mine:Needy needs the setting 'size'"),
-        *(
-            (head, "-c 'import mine' shows where it fails")
-            for head in ("1 / 0", "def (", "exit(0)")
-        ),
+        *((head, "-c 'import mine' shows where it fails") for head in BROKEN),
     ],
 )
 def test_a_place_without_a_detector_is_refused(name, sentence, folder, refused, tmp_path):
-    broken = not name.partition(":")[2]  # a module that cannot be imported
+    broken = name in BROKEN
     path = folder(head=name if broken else "") / "mine.py"
     path.write_text(
         f"{path.read_text()}\nMADE = Mine()\n"
@@ -327,20 +304,17 @@ def test_a_place_without_a_detector_is_refused(name, sentence, folder, refused, 
     assert not (tmp_path / "p.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("lexical", "the detector 'lexical' is defined by the kit and by other-lexical 1.0"),
-        ("bad", "the detector 'bad' of broken 1.0 (broken:A) cannot be imported: Modul"),
-    ],
-)
-def test_a_detector_that_cannot_be_used_is_reported(unusable, shroom, tmp_path, name, sentence):
-    code, _, err = shroom("predict", name, DATA, "-o", tmp_path / "p.json")
-    assert (code, sentence in err) == (1, True), err
-    code, _, err = shroom("list", "detectors")
-    assert (code, sentence in err) == (0, True)
-    other = ("unigram", DATA, "--set", "language=other", "-o", tmp_path / "p.json")
-    assert shroom("predict", *other)[0] == 0
+def test_a_detector_that_cannot_be_used_is_reported(unusable, shroom, done, refused, tmp_path):
+    out = ("-o", tmp_path / "p.json")
+    code, _, listed = shroom("list", "detectors")
+    assert code == 0
+    for name, sentence in {
+        "lexical": "the detector 'lexical' is defined by the kit and by other-lexical 1.0",
+        "bad": "the detector 'bad' of broken 1.0 (broken:A) cannot be imported: Modul",
+    }.items():
+        assert sentence in listed
+        assert sentence in refused("predict", name, DATA, *out)
+    done("predict", "unigram", DATA, "--set", "language=other", *out)
 
 
 def test_a_metric_that_cannot_be_used_is_reported(unusable, shroom, refused):
@@ -357,24 +331,21 @@ def test_a_metric_that_cannot_be_used_is_reported(unusable, shroom, refused):
 
 
 @pytest.mark.parametrize("place", ["metrics", "columns"])
-def test_a_bundle_with_a_metric_of_another_package_is_refused(documented, tmp_path, shroom, place):
+def test_a_bundle_with_a_metric_of_a_package_is_refused(documented, tmp_path, refused, place):
     shutil.copytree(SAMPLE, tmp_path / "gold")
     edition = tmp_path / "gold" / "edition.toml"
     text = (ROOT / "shroom/scoring/editions/semeval2024.toml").read_text()
-    changes = {
-        "metrics": ('metrics = ["accuracy", "rho"]', 'metrics = ["accuracy", "distance"]'),
-        "columns": ('metric = "rho"', 'metric = "distance"'),
-    }
-    edition.write_text(text.replace(*changes[place]).replace('"semeval2024"', '"own"'))
+    old = {"metrics": 'metrics = ["accuracy", "rho"]', "columns": 'metric = "rho"'}[place]
+    text = text.replace(old, old.replace("rho", "distance"))
+    edition.write_text(text.replace('"semeval2024"', '"own"'))
     out = tmp_path / "out"
-    code, _, err = shroom("bundle", "--gold", tmp_path / "gold", "-o", out, "--no-predictions")
-    assert code == 1
-    assert "'distance' is defined in office:DISTANCE, but the scoring program contains" in err
+    told = refused("bundle", "--gold", tmp_path / "gold", "-o", out, "--no-predictions")
+    assert "'distance' is defined in office:DISTANCE, but the scoring program contains" in told
     assert not out.exists()
 
 
-def test_entry_points_are_read_only_when_needed(monkeypatch, shroom):
+def test_entry_points_are_read_only_when_needed(monkeypatch, done):
     forget()
     monkeypatch.setattr(registry, "_entry_points", lambda _: pytest.fail("was read"))
-    assert shroom("--help")[0] == 0
-    assert shroom("score", SAMPLE, SAMPLE, "--no-ci")[0] == 0
+    done("--help")
+    done("score", SAMPLE, SAMPLE, "--no-ci")
