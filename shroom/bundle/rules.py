@@ -68,7 +68,7 @@ def _phase_order(data: Table) -> Breaches:
     for (place, phase), (next_place, following) in pairwise(phases):
         end, start = moment(phase.get("end")), moment(following.get("start"))
         if not phase.get("end"):
-            yield f"{place}.end", "expected a date, because another phase follows, got none"
+            yield f"{place}.end", "expected a date because another phase follows, got none"
         elif end and start and start <= end:
             expected = f"a time after {end}, when the previous phase ends"
             yield f"{next_place}.start", f"expected {expected}, got {start}"

@@ -31,12 +31,12 @@ MAX_TRIED = 100_000
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
 @option(
     "--gold",
-    "Compare ids, count and order with this file or folder of labelled data, and detect inverted "
-    "labels or p.",
+    "Compare ids, count and order with those of this file or folder of labelled data, and detect "
+    "inverted labels or p.",
     INPUT,
 )
 @option(
-    "--data", "Compare ids, count and order with this file or folder of unlabelled data.", INPUT
+    "--data", "Compare ids, count and order with those of this unlabelled file or folder.", INPUT
 )
 @option(
     "--fix out",

@@ -25,7 +25,7 @@ from shroom.scoring.input_files import JSON
 @click.argument("data", type=INPUT)
 @option(
     "-o --output",
-    "Write to this .json or .jsonl file, to corrupted.json in an output folder, or to stdout (-).",
+    "Write to this .json or .jsonl file, to corrupted.json in this folder, or to stdout (-).",
     OUTPUT,
     required=True,
 )

@@ -146,7 +146,7 @@ DATA_SET = DataSet(
         },
         tables={
             "task": Groups(
-                "records by task; a record has two texts, but only one in the task 'general'",
+                "records by task; each record has two texts, except in the task 'general'",
                 _figures,
                 {"task": lambda record: record.task},
                 total="last",

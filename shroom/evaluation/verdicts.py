@@ -217,7 +217,7 @@ def _of_ranks(rows: Sequence[Any], board: Any) -> str:
     fitted = "fitted on items of this gold" if any(row.in_sample for row in first) else ""
     how = _in_brackets(figure(estimate.value), within(estimate.ci, board.intervals), fitted)
     names = in_words([row.system for row in first])
-    is_first = "is first" if len(first) == 1 else "share the first rank"
+    is_first = "is first" if len(first) == 1 else "are tied for first place"
     sentence = f"{names} {is_first} by {metric}{how}{without}"
     if not others:
         return sentence if undefined or len(first) > 1 else f"{sentence}; no other system is ranked"

@@ -148,7 +148,7 @@ HUMAN_ACCURACY = share_of_votes(
     "human_accuracy",
     _with_others,
     module=_MODULE,
-    about="the accuracy of one annotator against the majority of the other annotators",
+    about="the accuracy of one annotator against the majority vote of the other annotators",
     formula="the mean over votes v of [v = majority of the other votes], or ½ for a tie",
     reference=_LEFT_OUT,
 )

@@ -275,7 +275,7 @@ def test_a_dry_run_asks_and_touches_nothing(serve, judge, tmp_path):
     work = [priced.item(each, g) for each in asked for g in priced.places(each)]
     said = priced.cost(work)
     assert said.startswith("3 requests (0 more answers from the cache), about ")
-    assert "1536 output tokens, a cost of at most about 0.00" in said
+    assert "1536 output tokens, an estimated cost of up to 0.00" in said
     assert "\n" not in said
     assert not (tmp_path / "cache").exists()
     results_of(priced, question("c"))

@@ -67,7 +67,7 @@ def test_a_dry_run_asks_nothing_and_shows_the_cost(serve, generate):
     code, out, _, output = generate("m", "--dry-run", *prices, url=server.url)
     assert code == 0
     assert out.startswith("2 questions: 20 requests (0 more answers from the cache), about ")
-    assert "at most about 0.02" in out
+    assert "up to 0.02" in out
     assert (server.bodies, output.exists()) == ([], False)
 
 

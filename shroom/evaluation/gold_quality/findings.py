@@ -45,7 +45,7 @@ _WARNINGS = {
     "shared-near": "check the pair, and remove the item from one of the splits",
     "shared-input": "put all items with the same input into one split",
     "shared-answer": "find out which of the two files is right",
-    "shared-id": "give an item the same id in all files, and different items different ids",
+    "shared-id": "use the same id for an item in all files, and a different id for each item",
     "unit-missing": "put the data file next to the gold file, or add the key to the gold rows",
     "annotator-constant": "check this annotator's work",
     "annotator-random": "check this annotator's work",

@@ -30,7 +30,7 @@ class Estimate:
         cached = f"{counted(self.cached, 'more answer')} from the cache"
         cost = "unknown cost (set price_in and price_out)"
         if self.cost is not None:
-            cost = f"a cost of at most about {self.cost:.4g}"
+            cost = f"an estimated cost of up to {self.cost:.4g}"
         return (
             f"{requests} ({cached}), about {self.tokens_in} input tokens, at most "
             f"{self.tokens_out} output tokens, {cost}\n\n{self.prompt}"
