@@ -146,7 +146,7 @@ def test_it_is_listed_and_works_in_recipes(documented, done, refused, in_json, f
     assert listed.pop("about").startswith("The share of words in the hypothesis")
     found = [listed[key] for key in ("name", "package", "missing")]
     assert found == ["new-words", "new-words 1.0", []]
-    Path("mine.toml").write_text('detector = "new-words"\ncase = true\n')
+    Path("mine.toml").write_text('detector = "new-words"\ncase = true\n', "utf-8")
     done("predict", "mine.toml", DATA, "-o", "p.json")
     told = refused("predict", "new-wrods", DATA, "-o", "p.json", code=2)
     assert "did you mean 'new-words'?" in told
