@@ -107,13 +107,14 @@ def check_direction(table: Rows, columns: Sequence[Array]) -> Iterator[Problem]:
 def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Iterator[str]:
     """Yield the codes of necessary corrections; labels are swapped first."""
     by_label = _clearness(label, gold_label, gold_label >= 0)
-    low = label == (by_label <= -_CLEAR)  # Not Hallucination, once the labels are right
+    right = np.where(by_label <= -_CLEAR, 1 - label, label)  # once the labels are swapped back
+    low = right == 0
     is_two_sided, is_doubt = p.min() < 0.5 < p.max(), p.max() <= 0.5
     is_confidence = not is_two_sided and _keeps_values(p) and _is_confidence(p, low, gold_p)
     known, turned = ~np.isnan(gold_p), np.where(low != is_doubt, 1 - p, p)
     by_p, by_turned = (_clearness(values, gold_p, known) for values in (p, turned))
     if is_two_sided:  # a confidence in labels by another threshold than 1/2
-        is_against = by_p < _CLEAR and _clash(label, p).sum() > max(10, len(p) // 2)
+        is_against = by_p < _CLEAR and _clash(right, p).sum() > max(10, len(p) // 2)
         is_doubtful = is_against or by_p <= -_CLEAR
         least = max(abs(by_p), _CLEAR) if is_doubtful else abs(by_p) + _CLEAR
         is_confidence = abs(by_turned) > least

@@ -132,6 +132,16 @@ def test_whatever_is_exchanged_is_told_and_the_advice_ends_it(n, noise, threshol
         assert found == pytest.approx([row["p(Hallucination)"] for row in right])
 
 
+def test_exchanged_labels_do_not_make_a_weak_p_doubtful():
+    def item(p):
+        return {"label": "Hallucination" if p > 0.5 else "Not Hallucination", "p(Hallucination)": p}
+
+    truth = [item(int(fifths) / 5) for fifths in "10451345125422235412"]
+    rows = [item({"l": 0.42, "h": 0.51, "H": 0.53}[level]) for level in "llhhlhhhHhhhlhlhhhll"]
+    assert codes(rows, truth) == set()
+    assert codes(turned(rows, "label-inverted"), truth) == {"label-inverted", "label-p"}
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
