@@ -3,7 +3,7 @@
 The peer is a plain script (`peers/naive_score.py`). It reads JSON and calls
 `scipy.stats.spearmanr`, without checks, intervals or slices. Both measurements include the start
 of the process. The rows of `val.model-agnostic.json` are repeated under new ids, with made-up
-predictions. Accuracy and rho must be equal.
+predictions. Both programs must print the same accuracy and the same rho.
 """
 
 from __future__ import annotations
