@@ -316,5 +316,6 @@ class Reader:
                 yield Problem("id-missing", self.file, expected, "no id", index, key=key)
         elif n and not self.is_prediction and self.item.id == "string":
             (row,) = self.edition.with_file_keys([self.row_without_id])
-            found = f"no id in {counted(n, 'item')} with the keys {show([*row], width=200)}"
+            keys = show([*row], width=200)
+            found = f"{counted(n, 'item')} without an id; the first has the keys {keys}"
             yield Problem("id-missing", self.file, "an id in every row", found, key=key)
