@@ -14,8 +14,7 @@ import numpy as np
 
 from shroom.core import archives
 from shroom.core.datapoint import Reference
-from shroom.core.doubled_keys import Doubled, again
-from shroom.core.json_reading import BROKEN
+from shroom.core.json_reading import BROKEN, Doubled, again
 from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, Stopped, show
 from shroom.scoring.column_names import NO_NAMES, Names
