@@ -8,9 +8,8 @@ from made_up_systems import drawn
 
 from shroom.metrics import citation_metrics, segment_metrics, span_metrics
 from shroom.metrics.agreement import AGREEMENT
-from shroom.metrics.aspect_metrics import of_aspect
 from shroom.metrics.bootstrap import CHUNK, bootstrap, jackknife, joint_bootstrap, resamples
-from shroom.metrics.classification import ACCURACY, COHEN_KAPPA, MACRO_F1
+from shroom.metrics.classification import ACCURACY, COHEN_KAPPA, MACRO_F1, of_aspect
 from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import METHODS, Intervals, estimates
