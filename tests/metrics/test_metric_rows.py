@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from made_up_systems import drawn
+from made_up import drawn
 
 from shroom.metrics import citation_metrics, segment_metrics, span_metrics
 from shroom.metrics.agreement import AGREEMENT
