@@ -10,7 +10,6 @@ import numpy as np
 
 from shroom.metrics.base import Array, Metric
 from shroom.metrics.bootstrap import (
-    Interval,
     bca_interval,
     jackknife,
     joint_bootstrap,
@@ -18,6 +17,7 @@ from shroom.metrics.bootstrap import (
     percentile_interval,
 )
 
+Interval = tuple[float, float]
 Scored = Sequence[tuple[Metric, Array]]
 
 #: Above this number of items, the interval is computed from influences, without resampling.
