@@ -21,7 +21,7 @@ from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import File, Name, Share, Text
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
-from shroom.learners.curves import sigmoid
+from shroom.learners.logistic import sigmoid
 
 Values = NDArray[np.float64]
 

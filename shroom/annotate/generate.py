@@ -16,8 +16,7 @@ from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher import NORMAL, UNCERTAIN
 from shroom.detectors.judge.asking import Asking
 from shroom.detectors.settings import Natural
-from shroom.inference.language_model.model import Question
-from shroom.inference.language_model.prompts import Template
+from shroom.inference.language_model.model import Question, Template
 from shroom.inference.run_settings import Run
 from shroom.scoring.input_files import documents_among_others
 

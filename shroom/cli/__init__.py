@@ -13,7 +13,6 @@ from typing import Any, Callable
 import click
 
 from shroom.cli.output import say
-from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.printing import TABLE_WIDTH, printable_lines
 from shroom.core.problems import (
     InvalidInput,
@@ -23,6 +22,7 @@ from shroom.core.problems import (
     nearest,
     printable,
 )
+from shroom.core.registry import plug_in_errors
 from shroom.core.version import __version__
 
 #: The verbs under the headings of the overview, each with its line there.

@@ -1,4 +1,4 @@
-"""Lazy registries: named objects that are imported on first use."""
+"""Lazy registries: named objects, of the kit and of plug-ins, that are imported on first use."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,42 @@ class Registry(MutableMapping[str, Entry]):
         if not (isinstance(value.name, str) and value.name):
             raise ShroomError(f"{who} has no name; add one, such as name = 'new-words'")
         return value
+
+
+@contextmanager
+def plug_in_errors() -> Iterator[None]:
+    """Turn an exception in a plug-in into a :class:`ShroomError` with its place."""
+    try:
+        yield
+    except ShroomError:
+        raise
+    except (Exception, SystemExit) as error:
+        import traceback
+
+        place = _place_in_plug_in(error)
+        if place is None:
+            raise
+        import tempfile
+
+        reason = traceback.format_exception_only(type(error), error)[-1].strip()
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="shroom-", suffix=".txt", encoding="utf-8", delete=False
+        ) as file:
+            file.writelines(traceback.format_exception(type(error), error, error.__traceback__))
+        message = f"{place} raised {reason}; the traceback is in {file.name}"
+        raise ShroomError(message) from error
+
+
+def _place_in_plug_in(error: BaseException) -> str | None:
+    """Return the last place in a plug-in's code in a traceback, if there is one."""
+    import traceback
+
+    places = [
+        f"{Path(frame.f_code.co_filename).name}, line {line}, in {frame.f_code.co_name}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_globals.get("__name__", "").partition(".")[0] in PLUG_INS
+    ]
+    return places[-1] if places else None
 
 
 def unknown_name(kind: str, name: str, names: Iterable[str]) -> UnknownName:

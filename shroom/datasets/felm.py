@@ -23,7 +23,6 @@ from shroom.datasets.records import Form
 from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary
 from shroom.metrics.intervals import Intervals
-from shroom.metrics.segment_metrics import any_wrong
 
 NAME = "felm"
 #: World knowledge, science and technology, writing and recommendation, reasoning, mathematics.
@@ -147,9 +146,8 @@ def _figures(records: Sequence[Response], intervals: Intervals, *, responses: bo
         "wrong_share": (wrong, np.bincount(segments.response, minlength=n))
     }
     if responses:
-        wrong_responses = any_wrong(segments.wrong, segments.response, n)
-        row["wrong_responses"] = int(wrong_responses.sum())
-        parts["wrong_response_share"] = (wrong_responses, np.ones(n))
+        row["wrong_responses"] = int((wrong > 0).sum())
+        parts["wrong_response_share"] = (wrong > 0, np.ones(n))
     return {**row, **shares(parts, intervals)}
 
 

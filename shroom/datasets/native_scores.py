@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.doubled_keys import report_doubled
-from shroom.core.json_reading import BROKEN
+from shroom.core.json_reading import BROKEN, report_doubled
 from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show

@@ -9,8 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from shroom.core.doubled_keys import Doubled
-from shroom.core.json_reading import BROKEN
+from shroom.core.json_reading import BROKEN, Doubled
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import Collection, FileRecords

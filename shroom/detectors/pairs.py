@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, premises
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.inference.run_settings import Run
-from shroom.inference.text_windows import beginning, windows
-from shroom.inference.tokenization import PairReader, plain
+from shroom.inference.tokenization import PairReader, beginning, plain, windows
 
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 

@@ -20,8 +20,7 @@ from shroom.detectors.pairs import Windowed, Windows
 from shroom.inference import hub
 from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
-from shroom.inference.text_windows import windows
-from shroom.inference.tokenization import counts, longest, padded, plain
+from shroom.inference.tokenization import counts, longest, padded, plain, windows
 
 #: Decimals that are kept of a unit vector's numbers.
 _DECIMALS = 7

@@ -21,9 +21,8 @@ from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.settings import File, Text
 from shroom.detectors.span_detector import SpanDetector, likeliest
 from shroom.inference.run_settings import RUN, Run
-from shroom.learners.curves import fit_logistic, sigmoid
 from shroom.learners.folds import Places, even_splits, out_of_fold
-from shroom.learners.logistic import numbers
+from shroom.learners.logistic import fit_logistic, numbers, sigmoid
 from shroom.metrics.span_arrays import Spans as SpanArrays
 from shroom.metrics.span_metrics import everything, iou, rho
 from shroom.scoring.kinds.span_values import SoftSpan, hard_of

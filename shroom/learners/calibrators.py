@@ -10,10 +10,12 @@ import msgspec
 import numpy as np
 
 from shroom.core.extras import require
-from shroom.learners.curves import FLAT, Floats, fit_logistic, log_odds, sigmoid, smoothed
+from shroom.learners.logistic import Floats, fit_logistic, log_odds, sigmoid
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Rising = tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], ...]
+#: A standardised slope up to this is a rounding error.
+_FLAT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,21 @@ class Calibrator:
         return msgspec.convert(content, cls)
 
 
+def smoothed(y: Floats) -> Floats:
+    """Return Platt's targets, (h + 1)/(h + 2) and 1/(o + 2), which keep curves finite."""
+    hallucinations = float(np.sum(y))
+    others = len(y) - hallucinations
+    high, low = (hallucinations + 1) / (hallucinations + 2), 1 / (others + 2)
+    return np.asarray(y * high + (1 - y) * low)
+
+
 def _logistic_curve(z: Floats, targets: Floats, *, intercept: bool) -> tuple[float, float]:
     """Return intercept and slope of the likeliest curve of standardised z; 0 unless it rises."""
     share = float(targets.mean()) if intercept else 0.5
     # The likelihood has to rise at a slope of 0, from where the solver starts.
-    if float(np.mean(z * (targets - share))) > FLAT * share * (1 - share):
+    if float(np.mean(z * (targets - share))) > _FLAT * share * (1 - share):
         height, slope = fit_logistic(z[:, None], targets, intercept=intercept).tolist()
-        if slope > FLAT:
+        if slope > _FLAT:
             return height, slope
     return float(np.log(share) - np.log1p(-share)), 0.0
 

@@ -1,4 +1,7 @@
-"""A logistic model with weights for each task, fitted on the annotators' proportions."""
+"""Logistic models fitted to the annotators' proportions, and functions on log-odds.
+
+An item with proportion y is a hallucination with weight y and none with 1 - y, as if by votes.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import TASKS
-from shroom.learners.curves import Floats, fit_logistic, sigmoid
+from shroom.core.extras import require
 
+Floats = NDArray[np.float64]
 Words = NDArray[np.str_]
 
+#: Keeps log-odds finite: p is squeezed into [_MARGIN, 1 - _MARGIN]. Squeezing, unlike clipping,
+#: makes no ties. The value had the best Brier score, out of fold, over 40 recorded files.
+_MARGIN = 1e-4
 #: Maximum standard deviation of a column that counts as constant.
 _ALIKE = 1e-6
+
+
+def log_odds(p: Floats) -> Floats:
+    """Return the log-odds of p, clipped to be finite: from -9.21 to 9.21."""
+    require("fit", "scipy")
+    from scipy.special import logit
+
+    return np.asarray(logit(_MARGIN + (1 - 2 * _MARGIN) * np.clip(p, 0.0, 1.0)))
+
+
+def sigmoid(odds: Floats) -> Floats:
+    """Return the probability of log-odds, without overflow."""
+    require("fit", "scipy")
+    from scipy.special import expit
+
+    return np.asarray(expit(odds))
+
+
+def fit_logistic(
+    columns: Floats,
+    p: Floats,
+    c: float = np.inf,
+    *,
+    intercept: bool = True,
+    importance: Floats | float = 1.0,
+) -> Floats:
+    """Return intercept and weights, [1 + k], that minimise penalised cross-entropy."""
+    # ``c`` is the inverse strength of an L2 penalty on the weights. Without it, columns must be
+    # linearly independent and p within (0, 1), so that the weights are finite.
+    require("fit", "scikit-learn")
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=c, solver="newton-cholesky", tol=1e-12, fit_intercept=intercept)
+    labels = np.repeat([1, 0], len(p))
+    shares = np.concatenate((p * importance, (1 - p) * importance))
+    model.fit(np.vstack((columns, columns)), labels, sample_weight=shares)
+    return np.append(model.intercept_, model.coef_)
 
 
 @dataclass(frozen=True)

@@ -28,51 +28,26 @@ _COUNTS = 4
 
 
 def statistics(*columns: Array) -> Floats:
-    """Return the statistics of each response: shape [n, 6].
-
-    Parameters
-    ----------
-    *columns : array, shape [n]
-        Six columns: the number of verification-worthy statements, the number of such statements
-        that their citations support, the number of judged citations, the number of precise
-        citations, the fluency, and the perceived utility. Fluency and utility are from 1 to 5, or
-        ``nan`` if missing. :func:`counts` returns the first four columns.
-    """
+    """Return the statistics of each response, [n, 6], from columns of shape [n]."""
+    # The four counts of :func:`counts`; then fluency and perceived utility, from 1 to 5, or ``nan``
+    # if missing.
     return np.column_stack([np.asarray(column, np.float64) for column in columns])
 
 
 def counts(
     response: Array, worthy: Array, supported: Array, statement: Array, support: Array, n: int
 ) -> NDArray[np.int64]:
-    """Return the four counts of each response: shape [n, 4], columns as in :func:`statistics`.
+    """Return four counts of each of n responses: shape [n, 4].
 
-    Parameters
-    ----------
-    response : array of int, shape [statements]
-        The response of each statement, in [0, n).
-    worthy : array of bool, shape [statements]
-        Whether the statement is worth verifying.
-    supported : array of bool, shape [statements]
-        Whether the citations of the statement together fully support it; false if there is no
-        citation.
-    statement : array of int, shape [citations]
-        The statement of each judged citation, in [0, statements).
-    support : array of float, shape [citations]
-        1 for complete, 0.5 for partial and 0 for no support.
-    n : int
-        Number of responses, including responses without statements.
+    They are the statements that are worth verifying, those of them that their citations together
+    fully support, the judged citations, and the precise citations. ``response`` is the response of
+    each statement, ``statement`` the statement of each judged citation, and ``support`` one of
+    :data:`COMPLETE`, :data:`PARTIAL` and :data:`NONE`. A citation with partial support is precise
+    only if the citations together support the statement and no single citation does.
 
-    Notes
-    -----
-    A citation with partial support is precise only if the citations together support the statement
-    and no single citation does.
-
-    Examples
-    --------
     In the first worked example of the paper, each of three statements has one citation with
     complete support, so the two citations with partial support are not precise.
 
-    >>> import numpy as np
     >>> supported = worthy = np.array([True, True, True])
     >>> statement = np.array([0, 0, 0, 1, 1, 1, 2, 2])
     >>> support = np.array([1, 0, 0.5, 1, 0, 0, 1, 0.5])

@@ -1,8 +1,9 @@
-"""Metrics of labels, computed from the counts of true and false positives and negatives."""
+"""Metrics of labels, also of one of several aspects, from the counts of right and wrong labels."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Callable
 
 import numpy as np
@@ -236,6 +237,29 @@ MACRO_F1 = of_counts(
     function="shroom.metrics.classification:macro_f1",
     command=f"{SCORE} --edition cap2025",
 )
+
+#: The metrics of every aspect, a yes-or-no question about each item, by the ending of their names.
+ASPECT_METRICS = {"f1": MACRO_F1, "accuracy": ACCURACY}
+
+
+@cache
+def of_aspect(metric: str, aspect: str, column: int) -> Metric:
+    """Return the metric ``ASPECT_METRICS[metric]`` of one column of labels, [n, aspects].
+
+    >>> said, gold = np.array([[1, 0], [1, 1], [0, 1]]), np.array([[1, 1], [0, 1], [0, 1]])
+    >>> fluency = of_aspect("f1", "fluency", 1)
+    >>> fluency.name, fluency(fluency.statistics(said, said, gold, gold))
+    ('fluency_f1', 0.4)
+    """
+    whole = ASPECT_METRICS[metric]
+
+    def statistics(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Array:
+        del p, gold_p
+        answers, gold_answers = label[:, column], gold_label[:, column]
+        return whole.statistics(answers, answers, gold_answers, gold_answers)
+
+    about = f"{whole.about}, for the aspect {aspect}"
+    return replace(whole, name=f"{aspect}_{metric}", statistics=statistics, about=about)
 
 
 @dataclass(frozen=True)

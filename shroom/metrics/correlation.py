@@ -69,12 +69,8 @@ def twice_ranks(level: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _influence(statistics: NDArray[np.int64]) -> Floats:
-    """Return the derivative of rho with respect to each item's weight.
-
-    References
-    ----------
-    B. Efron (1982), "The Jackknife, the Bootstrap and Other Resampling Plans", section 6.3.
-    """
+    """Return the derivative of rho with respect to each item's weight."""
+    # B. Efron (1982), "The Jackknife, the Bootstrap and Other Resampling Plans", section 6.3.
     levels_x, levels_y = statistics.T
     ones = np.ones((1, len(levels_x)))
     dx, dy = _deviations(levels_x, ones)[0], _deviations(levels_y, ones)[0]

@@ -113,10 +113,8 @@ def _with_all(votes: Votes) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def _right(votes: Votes, lead: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
-    """Return for each item the number of votes on the majority's side, and the number of votes.
-
-    ``lead`` is the number of ones minus the number of zeros; its sign is the majority.
-    """
+    """Return for each item the number of votes on the majority's side, and the number of votes."""
+    # The majority is the sign of ``lead``, the number of ones minus the number of zeros.
     paired = (votes != MISSING).sum(axis=1) >= 2
     counts = (votes != MISSING) & paired[:, None]
     right = (1 + np.sign(lead) * (2 * votes - 1)) / 2

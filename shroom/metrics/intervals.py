@@ -237,10 +237,8 @@ def wilson_ends(share: float, n: float, z: float) -> Interval:
 
 
 def _student(z: float, freedom: int) -> float:
-    """Return approximately the quantile of Student's t for the same probability as the normal z.
-
-    The scoring program has no scipy. The series is equation 26.7.5 of Abramowitz and Stegun.
-    """
+    """Return approximately the quantile of Student's t for the same probability as the normal z."""
+    # The scoring program has no scipy. The series is equation 26.7.5 of Abramowitz and Stegun.
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,

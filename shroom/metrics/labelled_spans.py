@@ -20,8 +20,7 @@ from shroom.metrics.classification import (
 )
 from shroom.metrics.span_arrays import Cells, Ints, Spans
 from shroom.metrics.span_metrics import IOU as IOU_OF_SPANS
-from shroom.metrics.span_metrics import SPANS, correlations, everything
-from shroom.metrics.span_metrics import iou as iou_of_spans
+from shroom.metrics.span_metrics import SPANS, correlations, everything, iou
 
 
 @dataclass(frozen=True)
@@ -171,33 +170,12 @@ def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     return np.asarray(np.divide(total, count, out=np.ones(len(total)), where=count > 0))
 
 
-def iou(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
-    """Return the intersection over union of the marked characters of each text.
-
-    Labels and probabilities are ignored.
-
-    Parameters
-    ----------
-    predicted, gold : LabelledSpans
-        Spans of the same n texts in the same order.
-
-    Returns
-    -------
-    array, shape [n]
-        In [0, 1]; 1 if neither side marks a character.
-
-    Examples
-    --------
-    >>> gold = LabelledSpans.of([[(0, 4, 1.0, 0)], []], lengths=[6, 3], labels=2)
-    >>> other = LabelledSpans.of([[(2, 6, 0.1, 1)], []], lengths=[6, 3], labels=2)
-    >>> iou(other, gold).round(4).tolist()
-    [0.3333, 1.0]
-    """
-    return iou_of_spans(predicted.spans, gold.spans)
-
-
 def _cor(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     return cor(predicted.spans, gold.spans)
+
+
+def _iou(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
+    return iou(predicted.spans, gold.spans)
 
 
 def _detection(predicted: LabelledSpans, positive: Array) -> NDArray[np.int64]:
@@ -237,7 +215,7 @@ COR_LBL = mean_of(
 )
 
 #: Mean IoU of the texts.
-IOU = mean_of("iou", iou, about=IOU_OF_SPANS.about, formula=IOU_OF_SPANS.formula, **_OF_SPANS)
+IOU = mean_of("iou", _iou, about=IOU_OF_SPANS.about, formula=IOU_OF_SPANS.formula, **_OF_SPANS)
 
 
 _RATIOS = {

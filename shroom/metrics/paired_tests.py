@@ -160,11 +160,9 @@ def mcnemar(correct: Array, other: Array) -> tuple[float, int, int]:
 
 
 def _binomial_p(least: int, n: int) -> float:
-    """Return the two-sided binomial p-value of ``least`` heads or fewer among n fair coins.
-
-    The binomial coefficients are computed relative to the largest one, so that none overflows;
-    coefficients that underflow do not change the sum.
-    """
+    """Return the two-sided binomial p-value of ``least`` heads or fewer among n fair coins."""
+    # The binomial coefficients are computed relative to the largest one, so that none overflows;
+    # coefficients that underflow do not change the sum.
     heads = np.arange(n // 2, 0, -1, dtype=np.float64)
     relative = np.concatenate(([1.0], np.cumprod(heads / (n - heads + 1))))  # n // 2, ..., 1, 0
     everything = 2 * relative.sum() - (n % 2 == 0)

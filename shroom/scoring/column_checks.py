@@ -222,5 +222,5 @@ def check_has_ids(table: Rows, kind: str, key: str) -> Iterator[Problem]:
     """Yield a problem if no row has an id."""
     if table.ids is None and not table.has_odd_ids:
         expected = f"{'an integer' if kind == 'integer' else 'an id'} in every item"
-        found = f"no id in {counted(table.n, 'item')}"
+        found = f"{counted(table.n, 'item')} without an id"
         yield table.problem("id-missing", expected, found, key=key)

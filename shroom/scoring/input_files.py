@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 from shroom.core import archives, json_reading
 from shroom.core.archives import Selection
-from shroom.core.file_formats import format_of
 from shroom.core.json_reading import BROKEN, MAX_ITEM, value_in
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped, show
@@ -110,7 +109,7 @@ class Document:
         try:
             if data is not None and data[:2] == b"\x1f\x8b":
                 data = archives.gunzipped(data, self.most)
-            if data and (form := format_of(data)):
+            if data and (form := archives.format_of(data)):
                 raise archives.other_format(form)
         except archives.Refused as refused:
             refused.report(self.file, problems)

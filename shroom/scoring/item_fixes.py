@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from shroom.core.datapoint import Label
-from shroom.core.doubled_keys import Doubled, named_doubled
+from shroom.core.json_reading import Doubled, named_doubled
 from shroom.core.printing import counted
 from shroom.core.problems import printable, show
 from shroom.scoring.editions.edition import Edition

@@ -53,13 +53,13 @@ def metric(name: str) -> Metric:
 def others() -> dict[str, Metric]:
     """Return the metrics of aspects, of spans and of annotators, by their names in lists."""
     from shroom.metrics.agreement import AGREEMENT
-    from shroom.metrics.aspect_metrics import METRICS as OF_ASPECTS
+    from shroom.metrics.classification import ASPECT_METRICS
     from shroom.metrics.human_ceiling import CEILING
     from shroom.metrics.labelled_spans import METRICS as OF_LABELLED_SPANS
     from shroom.metrics.span_metrics import METRICS as OF_SPANS
 
     listed: dict[str, Metric] = {}
-    for metrics in (OF_ASPECTS, OF_SPANS, OF_LABELLED_SPANS, AGREEMENT, CEILING):
+    for metrics in (ASPECT_METRICS, OF_SPANS, OF_LABELLED_SPANS, AGREEMENT, CEILING):
         for each in metrics.values():
             listed.setdefault(each.listed_as or each.name, each)
     return {name: each for name, each in listed.items() if name not in METRICS}

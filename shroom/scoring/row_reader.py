@@ -14,8 +14,7 @@ import numpy as np
 
 from shroom.core import archives
 from shroom.core.datapoint import Reference
-from shroom.core.doubled_keys import Doubled, again
-from shroom.core.json_reading import BROKEN
+from shroom.core.json_reading import BROKEN, Doubled, again
 from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, Stopped, show
 from shroom.scoring.column_names import NO_NAMES, Names
@@ -316,5 +315,6 @@ class Reader:
                 yield Problem("id-missing", self.file, expected, "no id", index, key=key)
         elif n and not self.is_prediction and self.item.id == "string":
             (row,) = self.edition.with_file_keys([self.row_without_id])
-            found = f"no id in {counted(n, 'item')} with the keys {show([*row], width=200)}"
+            keys = show([*row], width=200)
+            found = f"{counted(n, 'item')} without an id; the first has the keys {keys}"
             yield Problem("id-missing", self.file, "an id in every row", found, key=key)

@@ -12,7 +12,7 @@ from shroom.annotate.scorers.probe import Probe
 from shroom.annotate.scorers.reward import _PLACES, PROMPTS, Reward
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
-from shroom.inference.language_model.prompts import Template
+from shroom.inference.language_model.model import Template
 
 
 def linear(path, width=32, **more):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import SAMPLE, write_json
 
-from shroom.core.doubled_keys import again, object_of
+from shroom.core.json_reading import again, object_of
 from shroom.core.problems import EachRow, Problem, Problems
 
 

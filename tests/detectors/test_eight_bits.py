@@ -16,7 +16,7 @@ from shroom.detectors.cross_encoder.onnx_quantization import (
     sources,
 )
 from shroom.detectors.cross_encoder.quantization import LOW, MIDDLE, in_steps, layout_of, plain
-from shroom.inference.onnx import session
+from shroom.inference.classifier import session
 
 CHANCE = np.random.default_rng(5)
 

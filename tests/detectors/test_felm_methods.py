@@ -12,6 +12,7 @@ from conftest import DATA, felm_row, write_lines
 
 from shroom.core.problems import ShroomError
 from shroom.datasets import felm
+from shroom.datasets.felm_scores import scored
 from shroom.detectors.judge.felm_methods import (
     SEGMENTS,
     Response,
@@ -20,7 +21,6 @@ from shroom.detectors.judge.felm_methods import (
 )
 from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.run_settings import Run
-from shroom.metrics.segment_metrics import scored
 
 #: The git blobs of the prompts in the source, by method and domain.
 BLOBS = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import TASKS, Datapoint, Label
 from shroom.detectors.fitted import FittedDetector
-from shroom.learners.curves import smoothed
+from shroom.learners.calibrators import smoothed
 from shroom.learners.folds import even_splits, linked, random_splits
 from shroom.learners.logistic import Logistic
 from shroom.metrics.accuracy_by_threshold import thresholds_by_task

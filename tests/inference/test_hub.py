@@ -15,6 +15,8 @@ from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
 
+LOADS = (partial(hub.model, "nli"), hub.tokenizer, hub.config)
+
 
 @pytest.fixture(scope="module", params=NLI_ARCHITECTURES)
 def nli(request, tmp_path_factory):
@@ -66,12 +68,11 @@ def test_encoders(architecture, tmp_path):
 def test_a_broken_file_gives_one_sentence(roberta, tmp_path, name, content):
     folder = copied(roberta, tmp_path)
     (tmp_path / "copy" / name).write_bytes(content)
-    load, what = partial(hub.model, "nli"), "model"
-    if name == "tokenizer.json":
-        load, what = hub.tokenizer, "tokenizer"
+    is_tokenizer = name == "tokenizer.json"
+    what = "tokenizer" if is_tokenizer else "model"
     said = f"copy: transformers cannot load the {what} in this folder"
     with pytest.raises(ShroomError, match=said) as told:
-        load(folder)
+        LOADS[is_tokenizer](folder)
     assert "\n" not in str(told.value)
 
 
@@ -85,14 +86,14 @@ def test_weights_that_lack_the_head_are_refused_and_never_random(tmp_path):
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at all", "~/nowhere", "a/b/c", "", "a b"])
 def test_no_such_folder(name):
-    for load in (hub.tokenizer, hub.config, lambda name: hub.model("nli", name)):
+    for load in LOADS:
         with pytest.raises(ShroomError, match="no such folder"):
             load(name)
 
 
 @pytest.mark.parametrize("revision", [None, "v1", "0" * 40])
 def test_a_hub_that_cannot_be_reached_gives_one_sentence_with_the_local_ways(revision):
-    for load in (hub.tokenizer, hub.config, lambda *name: hub.model("nli", *name)):
+    for load in LOADS:
         with pytest.raises(ShroomError) as told:
             load("nobody/no-such-model", revision)
         message = str(told.value)
@@ -130,16 +131,15 @@ def test_a_device_that_is_not_there(roberta):
         hub.model("nli", str(roberta), device="nonsense")
 
 
-@pytest.mark.parametrize("missing", ["torch", "transformers"])
-def test_without_the_libraries_the_extra_is_named(missing, monkeypatch):
+@pytest.mark.parametrize(
+    ("missing", "needing"),
+    [("torch", (LOADS[0], lambda _: hub.best_device())), ("transformers", LOADS)],
+)
+def test_without_the_libraries_the_extra_is_named(missing, needing, monkeypatch):
     monkeypatch.setitem(sys.modules, missing, None)
-    needing = {"torch": [], "transformers": [hub.tokenizer, hub.config]}[missing]
-    for load in (*needing, lambda name: hub.model("nli", name)):
+    for load in needing:
         with pytest.raises(ShroomError, match=re.escape(install_hint("models"))):
             load("a/model")
-    if missing == "torch":
-        with pytest.raises(ShroomError, match=re.escape(install_hint("models"))):
-            hub.best_device()
 
 
 def test_code_that_comes_with_a_model_is_never_run(roberta, tmp_path):
@@ -158,7 +158,7 @@ def test_code_that_comes_with_a_model_is_never_run(roberta, tmp_path):
     [
         (hub.config, "num_hidden_layers", 10**8, 1000),
         (hub.config, "num_labels", 10**9, 200_000),
-        (partial(hub.model, "nli"), "hidden_size", 10**9, 200_000),
+        (LOADS[0], "hidden_size", 10**9, 200_000),
         (hub.tokenizer, "vocab_size", 10**12, 20_000_000),
     ],
 )

@@ -13,8 +13,15 @@ from shroom.detectors.pairs import Windowed, Windows, best_rows, parts_of
 from shroom.detectors.selfcheck import SelfCheck
 from shroom.detectors.similarity import Similarity
 from shroom.inference.run_settings import Run
-from shroom.inference.text_windows import beginning, sentence_spans, spans, windows
-from shroom.inference.tokenization import PairReader, counts, plain
+from shroom.inference.tokenization import (
+    PairReader,
+    beginning,
+    counts,
+    plain,
+    sentence_spans,
+    spans,
+    windows,
+)
 
 FACT = "The doctor moved to Lisbon in 1987."
 FILLER = "The weather of that day was mild and a little wet. "

@@ -4,13 +4,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from made_up_systems import drawn
+from made_up import drawn
 
-from shroom.metrics import citation_metrics, segment_metrics, span_metrics
+from shroom.datasets import felm_scores
+from shroom.metrics import citation_metrics, span_metrics
 from shroom.metrics.agreement import AGREEMENT
-from shroom.metrics.aspect_metrics import of_aspect
 from shroom.metrics.bootstrap import CHUNK, bootstrap, jackknife, joint_bootstrap, resamples
-from shroom.metrics.classification import ACCURACY, COHEN_KAPPA, MACRO_F1
+from shroom.metrics.classification import ACCURACY, COHEN_KAPPA, MACRO_F1, of_aspect
 from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import METHODS, Intervals, estimates
@@ -42,7 +42,7 @@ def by_rows():
     yield from ((each, cited) for each in citation_metrics.CITATION_METRICS)
     response = np.concatenate((np.arange(30), generator.integers(0, 30, 120)))
     flagged, p, wrong, _ = drawn(150, steps=5)
-    yield from segment_metrics.scored(flagged, wrong, response, 32, p)
+    yield from felm_scores.scored(flagged, wrong, response, 32, p)
     texts = [[[(i % 9, i % 9 + i % 7, i % 5 / 4, i % side)] for i in range(30)] for side in (2, 3)]
     marked = [LabelledSpans.of(side, [20] * 30, 3) for side in texts]
     yield from span_metrics.scored(*((side.spans, side.spans) for side in marked))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up_systems import drawn
+from made_up import drawn
 from scipy import stats
 from sklearn import metrics as sklearn
 from sklearn.calibration import calibration_curve

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from made_up_systems import drawn
+from made_up import drawn
 from scipy import stats
 
 from shroom.metrics.classification import ACCURACY

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from made_up import latent
-from made_up_systems import drawn
+from made_up import drawn, latent
 from scipy import stats
 
 from shroom.metrics.bootstrap import (

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature
-from shroom.learners.curves import log_odds, smoothed
+from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature, smoothed
+from shroom.learners.logistic import log_odds
 from shroom.metrics.calibration import log_loss
 from shroom.prediction.calibration.calibrate import FitSettings, calibrate, cross_validated
 from shroom.scoring.tables import Estimate

@@ -101,14 +101,14 @@ def test_ids_are_strings_and_fixing_keeps_them(task, shroom):
         del row["id"]
     write_json(task / "gold/dev.json", gold)
     code, _, err = shroom("score", write_json(task / "dev.json", rows), "gold/dev.json")
-    assert (code, "expected an id in every row, got no id in 100 items" in err) == (1, True)
+    assert (code, "expected an id in every row, got 100 items without an id" in err) == (1, True)
     write_json(task / "gold/dev.json", [{**row, "nr": str(n)} for n, row in enumerate(gold)])
     written(task / "gold", EDITION.replace("[item]", '[item]\nkeys = {id = "nr"}'), first="")
     _, _, err = shroom("check", "dev.json", "--gold", "gold")
-    assert "dev.json: nr: expected an id in every item, got no id in 100 items" in err
+    assert "dev.json: nr: expected an id in every item, got 100 items without an id" in err
     write_json(task / "gold/dev.json", [{**row, "id": "a"} for row in gold])
     _, _, err = shroom("check", "dev.json", "--gold", "gold")
-    assert re.search(r'nr: .* got no id in 100 items with the keys \["hyp", .*"id"', err)
+    assert re.search(r'nr: .* got 100 items without an id; the first has .*\["hyp", .*"id"', err)
 
 
 @pytest.mark.parametrize("label", ["verdict", "label"])

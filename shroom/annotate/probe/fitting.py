@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.learners.calibrators import Platt
-from shroom.learners.curves import sigmoid
 from shroom.learners.folds import Places, Split, out_of_fold
+from shroom.learners.logistic import sigmoid
 from shroom.metrics.intervals import NO_INTERVALS, Intervals, Marked, estimates
 from shroom.scoring import tables
 from shroom.scoring.metric_registry import metric

@@ -23,7 +23,7 @@ from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
 from shroom.learners.calibrators import Platt
-from shroom.learners.curves import sigmoid
+from shroom.learners.logistic import sigmoid
 from shroom.scoring.display.text import confidence, doubts, ends, figure, how_made, within
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Beside, Estimate, Row, Table

@@ -26,8 +26,7 @@ from shroom.detectors.judge.verdicts import (
     verdict_of,
 )
 from shroom.detectors.settings import Count
-from shroom.inference.language_model.model import Question
-from shroom.inference.language_model.prompts import Prompt, TemplateKind
+from shroom.inference.language_model.model import Prompt, Question, TemplateKind
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import Run
 

@@ -21,7 +21,7 @@ from shroom.datasets.dreamcatcher import Question
 from shroom.detectors.settings import File, Name
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
-from shroom.learners.curves import sigmoid
+from shroom.learners.logistic import sigmoid
 
 #: Endings of PyTorch files, and where the source's notebook writes the layer.
 _TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")

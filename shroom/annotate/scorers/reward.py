@@ -13,7 +13,7 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import UNCERTAIN, Question
 from shroom.detectors.settings import Name, Text
 from shroom.inference import classifier, hub
-from shroom.inference.language_model.prompts import Template
+from shroom.inference.language_model.model import Template
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import PairReader, in_chat, plain
 

@@ -20,9 +20,9 @@ from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.cross_encoder.onnx_dequantization import in_float32
 from shroom.detectors.fitted import Fitted
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
+from shroom.inference.classifier import session
 from shroom.inference.compute import threads
 from shroom.inference.hub import files_digest, library_versions
-from shroom.inference.onnx import session
 from shroom.inference.run_settings import Run
 
 #: Files in the folder of a fitted model.

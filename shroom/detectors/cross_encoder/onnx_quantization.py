@@ -23,7 +23,7 @@ from shroom.detectors.cross_encoder.quantization import (
     layout_of,
     plain,
 )
-from shroom.inference.onnx import Batch, run_graph, session
+from shroom.inference.classifier import Arrays, run_graph, session
 
 #: Steps to a standard deviation of a matrix, and of a table of embeddings.
 MATRIX_STEPS, TABLE_STEPS = 6.5, 8.0
@@ -76,7 +76,7 @@ def _is_large(tensor: Any) -> bool:
     return bool(is_matrix and np.prod(tensor.dims) >= _LEAST)
 
 
-def layouts_of(model: Any, name: str, sample: Sequence[Batch]) -> dict[str, Layout]:
+def layouts_of(model: Any, name: str, sample: Sequence[Arrays]) -> dict[str, Layout]:
     """Return the form of 8-bit rows that suits each product, by the batches of ``sample``."""
     import onnx
 

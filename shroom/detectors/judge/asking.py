@@ -13,11 +13,10 @@ from msgspec import Meta
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.detectors.settings import Count, Natural, Positive, Text, convert_fields
-from shroom.inference.language_model.budget import Budget
 from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.language_model.local import Local
 from shroom.inference.language_model.model import Model, Sampling
-from shroom.inference.language_model.served import Served
+from shroom.inference.language_model.served import Budget, Served
 
 #: Maximum number of answers that are sampled for one prompt.
 MOST_SAMPLES = 100

@@ -30,9 +30,7 @@ from shroom.detectors.judge.verdicts import (
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
 from shroom.inference import hub
-from shroom.inference.language_model.budget import Estimate
-from shroom.inference.language_model.model import Question
-from shroom.inference.language_model.prompts import Prompt
+from shroom.inference.language_model.model import Estimate, Prompt, Question
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import RUN, Run
 

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge.asking import MOST_SAMPLES, Asking
-from shroom.inference.language_model.budget import Estimate
-from shroom.inference.language_model.model import Question
-from shroom.inference.language_model.prompts import TemplateKind
+from shroom.inference.language_model.model import Estimate, Question, TemplateKind
 from shroom.inference.run_settings import RUN, Run
 
 _FOLDER = Path(__file__).parent / "templates" / "felm"

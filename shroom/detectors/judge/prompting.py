@@ -9,7 +9,7 @@ from typing import Callable
 
 from shroom.core.datapoint import TASKS, Datapoint, Label
 from shroom.core.problems import ShroomError
-from shroom.inference.language_model.prompts import TemplateKind
+from shroom.inference.language_model.model import TemplateKind
 from shroom.scoring.datapoint_files import read
 
 _FOLDER = Path(__file__).parent / "templates"

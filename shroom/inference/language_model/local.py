@@ -17,16 +17,17 @@ from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, show
 from shroom.inference import hub
 from shroom.inference.compute import compute
-from shroom.inference.language_model.budget import Estimate, tokens_in
 from shroom.inference.language_model.model import (
+    Estimate,
     Model,
+    Prompt,
     Question,
     Sampling,
     places_of,
     store,
     stored,
+    tokens_in,
 )
-from shroom.inference.language_model.prompts import Prompt
 from shroom.inference.language_model.reply import Reply, Step, bare, opened_thought, reply
 from shroom.inference.run_settings import RUN, Run
 from shroom.inference.tokenization import in_chat, padded

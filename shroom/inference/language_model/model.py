@@ -1,19 +1,20 @@
-"""The interface of language models, and the storage of their answers."""
+"""The interface of language models: prompts, their cost, and the storage of answers."""
 
 from __future__ import annotations
 
 import json
+import string
 import zlib
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from shroom.core.problems import ShroomError
-from shroom.inference.language_model.budget import Estimate
-from shroom.inference.language_model.prompts import Prompt
+from shroom.core.printing import counted
+from shroom.core.problems import ShroomError, nearest
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import RUN, Run
 from shroom.inference.store import Key, Store
@@ -21,6 +22,98 @@ from shroom.inference.store import Key, Store
 #: The version of what is kept of an answer: answers of other versions are requested again.
 _VERSION = 1
 Of = TypeVar("Of")
+
+
+@dataclass(frozen=True)
+class Template:
+    """The literal texts of a prompt, each with the placeholder after it."""
+
+    parts: tuple[tuple[str, str | None], ...]
+
+    @classmethod
+    def parse(cls, text: str, file: str, places: Sequence[str], needed: Sequence[str]) -> Template:
+        """Return the template in a text with placeholders ``places``, some of them ``needed``."""
+        parts = []
+        try:
+            for literal, place, form, conversion in string.Formatter().parse(text):
+                if place is not None and (place not in places or form or conversion):
+                    listed = ", ".join(f"{{{name}}}" for name in places)
+                    raise ShroomError(
+                        f"{file}: unknown placeholder {{{place}}};"
+                        f"{nearest(place, places)} a template may contain {listed}"
+                    )
+                parts.append((literal, place))
+        except ValueError as error:
+            raise ShroomError(
+                f"{file}: {error}; write placeholders in braces, such as {{{places[0]}}}, and "
+                "double all other braces: {{ and }}"
+            ) from error
+        template = cls(tuple(parts))
+        for place in needed:
+            if not template.has(place):
+                raise ShroomError(f"{file}: the template needs the placeholder {{{place}}}")
+        return template
+
+    def has(self, place: str) -> bool:
+        """Return whether the template has a placeholder."""
+        return any(place == other for _, other in self.parts)
+
+    def fill(self, **texts: str) -> str:
+        """Return the prompt; unpaired surrogates become question marks."""
+        filled = "".join(text + (texts[place] if place else "") for text, place in self.parts)
+        return filled.encode("utf-8", "replace").decode("utf-8")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A template and its texts; ``context`` is truncated if the prompt is too long."""
+
+    template: Template
+    place: str
+    context: str
+    others: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return self.text(len(self.context))
+
+    def text(self, length: int) -> str:
+        """Return the prompt with the first ``length`` characters of the context."""
+        return self.template.fill(**{self.place: self.context[:length]}, **dict(self.others))
+
+
+@dataclass(frozen=True)
+class TemplateKind:
+    """The built-in templates of one kind, its variants (tasks, languages) and placeholders."""
+
+    built_in: Mapping[str, Path]
+    variants: tuple[str, ...]
+    places: tuple[str, ...]
+    needed: tuple[str, ...]
+
+    def read(self, name: str) -> dict[str, Template]:
+        """Return the template of each variant, by a built-in name, a file for all, or a folder."""
+        path = self.built_in.get(name, Path(name).expanduser())
+        if path.is_dir():
+            return {variant: self._parsed(path / f"{variant}.txt") for variant in self.variants}
+        if not path.exists():
+            raise ShroomError(
+                f"template {name}: no such file or folder;{nearest(name, self.built_in)} "
+                f"the built-in templates are {', '.join(self.built_in)}"
+            )
+        return dict.fromkeys(self.variants, self._parsed(path))
+
+    def _parsed(self, path: Path) -> Template:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise ShroomError(
+                f"{path}: no such file; a template folder must contain the files "
+                + ", ".join(f"{variant}.txt" for variant in self.variants)
+            ) from error
+        except (OSError, ValueError) as error:
+            raise ShroomError(f"{path}: cannot be read as UTF-8 text: {error}") from error
+        # A file ends with a line break; a prompt that waits for the answer does not.
+        return Template.parse(text.rstrip("\r\n"), str(path), self.places, self.needed)
 
 
 @dataclass(frozen=True)
@@ -38,6 +131,34 @@ class Question(NamedTuple):
 
     prompt: Prompt | str
     number: int | None = None
+
+
+def tokens_in(text: str) -> int:
+    """Return an estimate of a text's tokens: a quarter of its bytes, in any script."""
+    return -(-len(text.encode("utf-8", "replace")) // 4)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The requests of a run, its tokens (for output the maximum) and its maximum cost."""
+
+    requests: int
+    cached: int
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+    prompt: str
+
+    def __str__(self) -> str:
+        requests = counted(self.requests, "request")
+        cached = f"{counted(self.cached, 'more answer')} from the cache"
+        cost = "unknown cost (set price_in and price_out)"
+        if self.cost is not None:
+            cost = f"an estimated cost of up to {self.cost:.4g}"
+        return (
+            f"{requests} ({cached}), about {self.tokens_in} input tokens, at most "
+            f"{self.tokens_out} output tokens, {cost}\n\n{self.prompt}"
+        )
 
 
 class Model:

@@ -14,15 +14,16 @@ from typing import Any
 from shroom.core.atomic_writing import check_targets
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
-from shroom.inference.language_model.budget import Budget, Estimate, tokens_in
 from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.language_model.model import (
+    Estimate,
     Model,
     Question,
     Sampling,
     places_of,
     store,
     stored,
+    tokens_in,
 )
 from shroom.inference.language_model.reply import Reply, reply_of
 from shroom.inference.run_settings import RUN, Run
@@ -37,6 +38,47 @@ HOPELESS = 50
 _Key = tuple[str, "int | None"]
 #: Requests under way, with what is reserved for their cost.
 _Sent = dict["futures.Future[Reply]", tuple[_Key, float]]
+
+
+@dataclass
+class Budget:
+    """Accepts requests while their total cost is at most the maximum."""
+
+    #: Prices of a million input and output tokens.
+    price_in: float | None = None
+    price_out: float | None = None
+    #: The maximum cost.
+    most: float | None = None
+    spent: float = 0.0
+    _reserved: float = 0.0
+    _ratio: float = 1.0
+
+    @property
+    def priced(self) -> bool:
+        """Whether both prices are given."""
+        return None not in (self.price_in, self.price_out)
+
+    def cost(self, into: float, out: float) -> float:
+        """Return the cost of input and output tokens; 0 without prices."""
+        return (into * (self.price_in or 0) + out * (self.price_out or 0)) / 1e6
+
+    def reserve(self, into: int, out: int) -> float | None:
+        """Reserve and return the cost of a request; ``None`` if it might exceed the maximum."""
+        cost = self.cost(into * self._ratio, out)
+        total = self.spent + self._reserved + cost
+        # Sums are inexact in the last digit.
+        if self.most is not None and total > self.most * (1 + 1e-9):
+            return None
+        self._reserved += cost
+        return cost
+
+    def settle(self, into: int, reserved: float, used: tuple[int, int] | None) -> None:
+        """Count the tokens that the server reports, or the reserve; ``into`` is an estimate."""
+        self._reserved = max(0.0, self._reserved - reserved)
+        self.spent += self.cost(*used) if used else reserved
+        if used and into:
+            # If texts have more tokens than estimated, later estimates are raised accordingly.
+            self._ratio = max(self._ratio, used[0] / into)
 
 
 @dataclass

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName
 from shroom.learners.calibrators import METHODS, Calibrator
-from shroom.learners.curves import Floats
 from shroom.learners.folds import Places, linked, out_of_fold, random_splits
+from shroom.learners.logistic import Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
 from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, checked_with_texts
 from shroom.prediction.calibration.quality import Fitted, TrackQuality, rows_hash

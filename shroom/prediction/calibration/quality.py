@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.learners.calibrators import Calibrator
-from shroom.learners.curves import Floats
+from shroom.learners.logistic import Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.metrics.calibration import brier_decomposition, log_loss
 from shroom.metrics.classification import accuracy

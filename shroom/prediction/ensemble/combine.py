@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
-from shroom.learners.curves import Floats
 from shroom.learners.folds import Places, out_of_fold, random_splits
-from shroom.learners.logistic import Logistic, Words
+from shroom.learners.logistic import Floats, Logistic, Words
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
 from shroom.metrics.calibration import log_loss
 from shroom.metrics.correlation import levels, twice_ranks

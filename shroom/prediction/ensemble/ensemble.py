@@ -11,8 +11,7 @@ from shroom.core.datapoint import TASKS
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
-from shroom.learners.curves import Floats, log_odds
-from shroom.learners.logistic import Words
+from shroom.learners.logistic import Floats, Words, log_odds
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.prediction.ensemble.combine import (

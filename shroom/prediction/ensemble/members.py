@@ -12,8 +12,8 @@ from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.learners.curves import Floats
 from shroom.learners.folds import linked
+from shroom.learners.logistic import Floats
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check_documents

@@ -166,9 +166,9 @@ def run_shards(
     lost = [shard.input for shard in manifest.missing]
     if lost:
         raise ShroomError(
-            f"{len(lost)} of {counted(total, 'shard')} failed, first {lost[0]}: workers were lost "
-            "repeatedly, perhaps because they ran out of memory (see Ray's logs); to continue, add "
-            "--resume and reduce --workers"
+            f"{len(lost)} of {counted(total, 'shard')} failed (the first is {lost[0]}): workers "
+            "were lost repeatedly, perhaps because they ran out of memory (see Ray's logs); to "
+            "continue, add --resume and reduce --workers"
         )
     return problems
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from shroom.core.paths import is_junk
-from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.registry import plug_in_errors
 from shroom.core.version import __version__
 from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.aspect_metrics import METRICS, of_aspect
+from shroom.metrics.classification import ASPECT_METRICS, of_aspect
 from shroom.scoring.item_values import word_in
 from shroom.scoring.kinds.base import (
     Columns,
@@ -56,7 +56,7 @@ def _metrics(edition: Edition) -> dict[str, Metric]:
     aspects = edition.annotation.aspects
     return {
         f"{aspect.name}_{metric}": of_aspect(metric, aspect.name, column)
-        for metric in METRICS
+        for metric in ASPECT_METRICS
         for column, aspect in enumerate(aspects)
     }
 

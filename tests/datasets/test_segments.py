@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
+from shroom.datasets.felm_scores import scored
 from shroom.metrics.intervals import Intervals, estimates
-from shroom.metrics.segment_metrics import scored
 
 
 def balanced(meant, said):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from shroom.metrics import power
+from shroom.evaluation.gold_quality import power
 from shroom.metrics.classification import macro_f1
 from shroom.metrics.paired_tests import detectable_difference
 
