@@ -86,7 +86,7 @@ def leaderboard(
             f"its splits are {', '.join(names)}"
         )
     systems: Mapping[str, Sequence[Source]]
-    others: list[Path] = []
+    others: Mapping[Path, str] = {}
     if is_path(submissions):
         folder, others = submissions_in(submissions, gold, edition)
         if are_outputs(submissions, folder):
@@ -139,7 +139,7 @@ def _only_split(tracks: Sequence[Board], gold: Source) -> str:
 
 def _of_outputs(
     systems: Mapping[str, Sequence[Path]],
-    others: list[Path],
+    others: Mapping[Path, str],
     gold: Source,
     metrics: tuple[Metric, ...],
     split: str | None,

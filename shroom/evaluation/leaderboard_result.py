@@ -68,8 +68,8 @@ class Leaderboard(Result):
         Settings of the intervals.
     title : str
         Title of the edition.
-    others : list of path
-        Files in the folder that are not submissions.
+    others : dict of str
+        Why files in the folder are not submissions, by path.
     absent : dict of list of str
         The systems without a file for a track, by track.
     are_outputs : bool
@@ -87,7 +87,7 @@ class Leaderboard(Result):
     signature: str
     intervals: Intervals
     title: str = ""
-    others: list[Path] = field(default_factory=list)
+    others: Mapping[Path, str] = field(default_factory=dict)
     absent: dict[str, list[str]] = field(default_factory=dict)
     are_outputs: bool = False
     higher_is_better: bool = True
