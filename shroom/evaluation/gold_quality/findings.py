@@ -66,6 +66,8 @@ class Finding(Plain):
     count: int
     about: str
     places: tuple[str, ...] = ()
+    #: How to correct it, if not as usual for its code.
+    own_fix: str = ""
     keys = ("code", "count", "about", "places", "severity")
 
     @property
@@ -74,7 +76,7 @@ class Finding(Plain):
 
     @property
     def fix(self) -> str:
-        return _ALL[self.code].fix
+        return self.own_fix or _ALL[self.code].fix
 
     @property
     def row(self) -> tuple[str, ...]:
@@ -99,7 +101,12 @@ def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...
 
 
 def of_rows(
-    file: GoldFile, code: str, rows: Sequence[int] | NDArray[np.intp], about: str, key: str = ""
+    file: GoldFile,
+    code: str,
+    rows: Sequence[int] | NDArray[np.intp],
+    about: str,
+    key: str = "",
+    fix: str = "",
 ) -> Iterator[Finding]:
     """Yield a finding if there are rows; ``{}`` in its text is the number of items.
 
@@ -112,6 +119,5 @@ def of_rows(
             (row,) = file.edition.with_file_keys([file.rows[rows[0]]])
             got = show(row[name]) if name in row else f"keys {show([*row], width=200)}"
             about = f"{about}; got {got}"
-        yield Finding(
-            code, len(rows), about.replace("{}", counted(len(rows), "item"), 1), at(file, rows)
-        )
+        about = about.replace("{}", counted(len(rows), "item"), 1)
+        yield Finding(code, len(rows), about, at(file, rows), fix)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Reference
+from shroom.core.datapoint import Label, Reference
 from shroom.core.printing import counted
-from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, of_rows
+from shroom.evaluation.gold_quality.findings import CHECKS, PLACES, Finding, at, of_rows
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys
 from shroom.evaluation.gold_quality.sharing import Shared
 from shroom.evaluation.gold_quality.span_checks import check_spans
@@ -164,29 +164,44 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     bare, annotated = file.annotated & is_bare, file.annotated & np.invert(is_bare)
     expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
     label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
-    against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
-    for code, odd, about, key in (
-        ("label-value", bare, f"with votes but no {label_key} and no {p_key}", ""),
-        ("label-value", annotated & (label < 0), f"whose {label_key} is not {expected}", "label"),
-        ("p-value", annotated & np.isnan(p), f"whose {p_key} is not a number in [0, 1]", P),
-        ("label-p", against_p, "whose label contradicts p", ""),
+    about = f"{{}} with votes but no {label_key} and no {p_key}"
+    fix = f"compute {label_key} and {p_key} from the votes"
+    yield from of_rows(file, "label-value", np.flatnonzero(bare), about, fix=fix)
+    for code, odd, what, key in (
+        ("label-value", annotated & (label < 0), f"{label_key} is not {expected}", "label"),
+        ("p-value", annotated & np.isnan(p), f"{p_key} is not a number in [0, 1]", P),
     ):
-        yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}", key)
+        yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} whose {what}", key)
     odd_votes = file.where(lambda row: not _are_votes(row.get("labels")))
     about = "{} with a vote that is neither a label nor missing"
     yield from of_rows(file, "vote-value", odd_votes, about, "labels")
-    votes = item_votes(file)
-    if votes is not None:
-        table = Rows(file.file, len(rows), label, p, votes=np.column_stack(counts(votes.votes)))
-        what = {
-            "label-votes": "label differs from the majority vote",
-            "p-votes": "p differs from the share of votes for Hallucination",
-        }
-        for code, odd in against_votes(table).items():
-            yield from of_rows(file, code, odd, f"{{}} whose {what[code]}")
+    yield from _contradictions(file, label, p)
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], label_key, so)
     yield from _one_class(p[~np.isnan(p)], p_key, "rho is undefined")
+
+
+def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Iterator[Finding]:
+    """Yield contradictions between label, p and votes, in the words of the edition."""
+    votes = item_votes(file)
+    cast = None if votes is None else np.column_stack(counts(votes.votes))
+    against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
+    table = Rows(file.file, len(label), label, p, votes=cast)
+    usual = Label.HALLUCINATION.value
+    flagged = next(iter(file.edition.own_labels), usual)
+    what = {
+        "label-p": "label contradicts p",
+        "label-votes": "label differs from the majority vote",
+        "p-votes": f"p differs from the share of votes for {flagged}",
+    }
+    is_clear = (label >= 0) & (p != 0.5)
+    for code, odd in {"label-p": np.flatnonzero(against_p), **against_votes(table)}.items():
+        about, fix = f"{{}} whose {what[code]}", CHECKS[code].fix.replace(usual, flagged)
+        are_all = is_clear[odd].sum() > 1 and not np.delete(is_clear, odd).any()
+        if are_all and file.edition.own_labels:
+            about += "; this concerns all items whose p is not 1/2, so check the order of the "
+            about += "labels in the edition"
+        yield from of_rows(file, code, odd, about, fix=fix)
 
 
 def _are_votes(value: Any) -> bool:
