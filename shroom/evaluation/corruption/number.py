@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like
-from shroom.evaluation.corruption.names import kind_of
 from shroom.evaluation.corruption.quantities import Quantity, in_words, quantities
-from shroom.evaluation.corruption.wordlists import words
+from shroom.evaluation.corruption.wordlists import kinds, words
 
 #: The smallest relative change of a number over 20; after "about" it is larger.
 _LEAST, _LEAST_ABOUT = Fraction(1, 5), Fraction(1, 2)
@@ -78,7 +77,7 @@ def _others(
         fitting = [n for n in fitting if n <= max(_LAST_YEAR, scaled)]
     else:
         fitting = _unlike(scaled)
-    if any(kind_of(token.text) == "month" for token in (*before[-1:], *after[:1])):
+    if any(kinds().get(token.text) == "month" for token in (*before[-1:], *after[:1])):
         fitting = [n for n in fitting if n <= _LAST_DAY or scaled > _LAST_DAY]
     if quantity.unit and quantity.unit.dimension == "share" and quantity.number <= 100:
         fitting = [n for n in fitting if n <= 100 * 10**places]
