@@ -18,11 +18,9 @@ from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
 from shroom.detectors.lexical import Lexical
 from shroom.detectors.registry import REGISTRY
-from shroom.evaluation.matrix.datasets import subjects
-from shroom.evaluation.matrix.detectors import contenders
+from shroom.evaluation.matrix.datasets import named, subjects
+from shroom.evaluation.matrix.detectors import FILE, contenders
 from shroom.evaluation.matrix.matrix import evaluate
-from shroom.evaluation.matrix.named_data import named
-from shroom.evaluation.matrix.prediction_store import FILE
 from shroom.evaluation.matrix.results import NAMES
 from shroom.evaluation.matrix.threshold_tuning import MEASURES
 from shroom.inference import store as inference

@@ -10,7 +10,6 @@ import numpy as np
 
 from shroom.core.printing import counted
 from shroom.evaluation.matrix.datasets import Subject
-from shroom.evaluation.matrix.leads import Lead
 from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
 from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
 from shroom.metrics.correlation import RHO
@@ -22,9 +21,12 @@ from shroom.scoring.display.text import (
     confidence,
     doubts,
     drawn,
+    figure,
     footnote,
     how_made,
+    in_words,
     starred,
+    within,
 )
 from shroom.scoring.result import Plain, Result, Scored, rounded
 from shroom.scoring.tables import Beside, Estimate, Table, score_cells
@@ -38,6 +40,9 @@ HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AURO
 FLOOR = "floor: majority label"
 #: The number of letters of a detector's name in text, and of a line.
 _NAME, WIDTH = 21, 100
+#: The AUROC of a detector that does not look at the texts.
+_CHANCE = 0.5
+_NONE = Estimate(None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,6 +79,47 @@ class Row(Plain):
 
     def __repr__(self) -> str:
         return f"Row({self.detector}: {', '.join(map(repr, self.cells))})"
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The detectors on a data set with their AUROC, the best first, and the first two's difference.
+
+    The difference is paired. Detectors that were fitted on items of the data set are not ranked.
+    """
+
+    dataset: str
+    ranked: tuple[tuple[str, Estimate], ...]
+    in_sample: tuple[str, ...]
+    difference: Estimate = _NONE
+
+    def sentence(self, how: Intervals) -> str:
+        """Return the answer for the data set, which claims no more than the intervals show."""
+        named = in_words(self.in_sample)
+        seen = f"not ranked because of in-sample scores: {named}" if self.in_sample else ""
+        if not self.ranked:
+            return f"On {self.dataset}, no AUROC can be compared{f' ({seen})' if seen else ''}."
+        (best, auroc), *others = self.ranked
+        figures = "; ".join(filter(None, (f"AUROC {_shown(auroc, how)}", seen)))
+        second = f"{others[0][0]} (difference {_shown(self.difference, how)})" if others else ""
+        if auroc.ci is None:
+            who = f"{best} is first ({figures})" if second else f"{best} has {figures}"
+            answer = f"{who}; without an interval, nothing can be concluded"
+        elif auroc.ci[0] <= _CHANCE:
+            who = f"{best} is first, but" if second else f"{best} is"
+            answer = f"{who} not shown to be better than chance ({figures})"
+        elif not second:
+            answer = f"{best} is better than chance ({figures})"
+        elif self.difference.ci is not None and self.difference.ci[0] > 0:
+            answer = f"{best} is best ({figures}), better than {second}"
+        else:
+            answer = f"{best} is first ({figures}), but not shown to be better than {second}"
+        return f"On {self.dataset}, {answer}."
+
+
+def _shown(it: Estimate, how: Intervals) -> str:
+    shown = UNDEFINED if it.value is None else figure(it.value)
+    return ", ".join(filter(None, (shown, within(it.ci, how))))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
