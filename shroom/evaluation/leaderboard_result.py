@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 
 from shroom.core.printing import counted
+from shroom.evaluation.board import Rank
 from shroom.evaluation.submissions import Invalid, refused
 from shroom.evaluation.verdicts import of_leaderboard
 from shroom.metrics.intervals import Intervals
@@ -46,6 +48,22 @@ class Row(Scored):
         scores = ", ".join(f"{name} {cell}" for name, cell in self.estimates.items())
         place = self.kind if self.rank is None else f"rank {self.rank}"
         return f"Row({self.system}, {self.track}: {place}, {scores})"
+
+
+def in_order(
+    track: str,
+    systems: Sequence[str],
+    places: Sequence[Rank],
+    estimates: Sequence[Mapping[str, Estimate]],
+    n: int,
+    in_sample: Iterable[int] = repeat(0),
+) -> list[Row]:
+    """Return the rows of systems in the order of their ranks."""
+    rows = [
+        Row(system, track, "system", *place, own, n=n, in_sample=seen)
+        for system, place, own, seen in zip(systems, places, estimates, in_sample)
+    ]
+    return sorted(rows, key=lambda row: (row.rank, row.system))
 
 
 @dataclass(frozen=True, repr=False)

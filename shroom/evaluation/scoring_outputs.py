@@ -14,8 +14,7 @@ from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.evaluation.board import Board, ranked
-from shroom.evaluation.leaderboard_result import Row
-from shroom.evaluation.leaderboard_rows import in_order
+from shroom.evaluation.leaderboard_result import Row, in_order
 from shroom.evaluation.submissions import Invalid
 from shroom.metrics.base import Metric
 from shroom.scoring.editions.competition import Column
