@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.board import Board, boards, chosen
+from shroom.evaluation.board import Board, Item, boards, chosen, hardest, with_texts
 from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
-from shroom.evaluation.item_difficulty import Item, hardest, with_texts
 from shroom.evaluation.submissions import read
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.evaluation.verdicts import by_place, not_above_floor
