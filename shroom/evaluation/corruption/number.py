@@ -190,7 +190,7 @@ def quantities(tokens: Sequence[Token]) -> list[Quantity]:
     listed: list[Quantity] = []
     for place in range(len(tokens)):
         if not listed or place > listed[-1].last:
-            quantity = _digits(tokens, place) or _in_words(tokens, place) or _single(tokens, place)
+            quantity = _digits(tokens, place) or _spelled(tokens, place) or _single(tokens, place)
             listed += [quantity] if quantity else []
     return listed
 
@@ -215,7 +215,7 @@ def _digits(tokens: Sequence[Token], place: int) -> Quantity | None:
     return Quantity(place, place, token.start, end, style, number, scale, unit)
 
 
-def _in_words(tokens: Sequence[Token], place: int) -> Quantity | None:
+def _spelled(tokens: Sequence[Token], place: int) -> Quantity | None:
     """Return the longest run of number words that can be read as one number."""
     best: tuple[int, int] | None = None
     run: list[str] = []
