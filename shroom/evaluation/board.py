@@ -54,7 +54,6 @@ class Board:
 
     @property
     def in_sample(self) -> list[int]:
-        """The number of items that each system's detector was fitted on."""
         return [track.in_sample for track in self.tracks.values()]
 
     @property
@@ -67,7 +66,6 @@ class Board:
 
     @property
     def unit(self) -> Places | None:
-        """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
         return unit_of(self.gold, self.edition)
 
     def add(self, system: str, track: AlignedPair) -> None:
@@ -87,7 +85,6 @@ class Board:
         self._statistics.clear()
 
     def chosen(self, systems: Sequence[str]) -> Board:
-        """Return some of the systems on the same items, in this order."""
         return replace(self, tracks={system: self.tracks[system] for system in systems})
 
     def statistics(self, metric: Metric) -> Any:
@@ -129,7 +126,6 @@ class Board:
     def ranks(
         self, metrics: Sequence[Metric], drawn: Drawn | None = None, confidence: float = 0.95
     ) -> list[Rank]:
-        """Return the rank of each system, and its interval; see :func:`ranked`."""
         return ranked(metrics, self.scores(metrics[:2]), drawn, confidence)
 
 
@@ -148,7 +144,6 @@ def ranked(
 
 
 def boards(checked: Mapping[str, Checked]) -> list[Board]:
-    """Return a board for each split and track with a submission."""
     entered = [(system, track) for system, verdict in checked.items() for track in verdict.aligned]
     # A file without a split in its name gets the split of the other files with the same gold.
     names = {track.gold.file: track.name for _, track in reversed(entered) if track.name.split}
@@ -177,8 +172,6 @@ def absent(tracks: Sequence[Board]) -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class Prediction:
-    """One system's prediction for an item."""
-
     label: Label
     p: float
     right: bool
@@ -212,7 +205,6 @@ def hardest(board: Board, n: int | None = None) -> list[Item]:
 
 
 def every_item(board: Board) -> list[Item]:
-    """Return all items of a board, in the order of the gold."""
     return _items(board, np.arange(board.gold.n))
 
 

@@ -188,7 +188,6 @@ def _of_outputs(
 
 
 def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
-    """Return the ranking metrics of an edition; a named metric comes first."""
     metrics = ranking_metrics(edition)
     names = [metric.name for metric in metrics]
     if first is not None and first not in names:
@@ -199,7 +198,6 @@ def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
 def _of_systems(
     board: Board, metrics: Sequence[Metric], settings: Intervals, trials: int | None
 ) -> list[Row]:
-    """Return the systems' rows in the order of their ranks."""
     drawn, seen = board.resampled(metrics, settings), board.in_sample
     estimates = [dict[str, Estimate]() for _ in seen]
     for shown in ranking_metrics(board.edition):
@@ -273,7 +271,6 @@ def _annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
 
 
 def _floors(board: Board, metrics: Sequence[Metric]) -> list[Row]:
-    """Return the rows of floors, and of gold labels used as p."""
     track, n = board.name.track, board.gold.n
     floors = kind_of(board.edition).floors(board.gold, metrics, board.edition)
     return [

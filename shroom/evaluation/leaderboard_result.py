@@ -165,7 +165,6 @@ class Leaderboard(Result):
         return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
 
     def _cells(self, row: Row) -> Cells:
-        """Return the cells of a row, with stars where figures are in-sample."""
         star, is_system = row.in_sample, row.kind == "system"
         name = starred(row.system, star) if is_system else f"{row.kind}: {row.system}"
         scores = [row.estimates.get(it, "") for it in self.shown]

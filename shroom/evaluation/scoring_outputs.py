@@ -61,7 +61,6 @@ def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
 
 
 def _names(paths: Iterable[Path]) -> Iterable[str]:
-    """Yield the names of all files of a system, in lower case."""
     for path in paths:
         if path.is_dir():
             yield from (file.name.lower() for file in path.rglob("*"))
@@ -131,7 +130,6 @@ def _scores(paths: Sequence[Path], columns: Sequence[Column], edition: Edition) 
 
 
 def tracks_of(gold: Source, edition: Edition) -> list[Board]:
-    """Return the tracks of a gold, without systems."""
     problems = Problems()
     listed = documents_among_others(gold, problems, edition)
     chosen = latest(listed, problems, edition, Role.GOLD).values() or listed[:1]

@@ -27,8 +27,6 @@ _FORMS = "submissions are folders or .json, .jsonl, .csv, .tsv and .zip files"
 
 @dataclass(frozen=True)
 class Invalid:
-    """A submission that cannot be ranked, with all its problems."""
-
     system: str
     problems: list[str]
 
@@ -216,7 +214,7 @@ def names(paths: Sequence[Source], edition: Edition) -> list[str]:
 def system_name(file: str, edition: Edition) -> str:
     """Return the part of a file's name before its split and track."""
     name = edition.system_in(file)
-    return _without_suffix(file) if name is None else name
+    return re.sub(rf"(?:{ENDING}|\.zip)$", "", file) if name is None else name
 
 
 def _parts(path: Source, edition: Edition) -> list[str]:
@@ -227,12 +225,6 @@ def _parts(path: Source, edition: Edition) -> list[str]:
     *folders, last = Path(path).absolute().parts[1:] or ("submission",)
     name = last if Path(path).is_dir() else system_name(last, edition)
     return [*folders, name] if name else list(folders) or [last]
-
-
-def _without_suffix(file: str) -> str:
-    for suffix in (".gz", ".json", ".jsonl", ".csv", ".tsv", ".zip"):
-        file = file.removesuffix(suffix)
-    return file
 
 
 def _numbered(name: str, names: Sequence[str]) -> str:

@@ -51,8 +51,6 @@ class BinaryReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SystemReport:
-    """One system on one track."""
-
     name: str
     score: TrackScore
     whole: dict[str, Estimate]
@@ -78,7 +76,6 @@ def portrait(
     board: Board | None = None,
     rank: Rank | tuple[None, None] = (None, None),
 ) -> SystemReport:
-    """Return the report of one system on a track; the mean over tracks has no board."""
     is_binary = board is not None and board.edition.annotation.kind == "binary"
     columns = board.tracks[name].columns if board is not None and is_binary else None
 
@@ -115,7 +112,6 @@ def _why_no_interval(metric: Metric, n: int, intervals: Intervals) -> str:
 
 
 def why_undefined(metric: str, columns: Columns) -> str:
-    """Return why a metric is undefined."""
     _, p, gold_label, gold_p = columns
     if len(p) < 2:
         return "there is only one item" if len(p) else "there are no items"
@@ -138,7 +134,6 @@ class Spread:
 
 
 def spread(p: NDArray[Any], gold_p: NDArray[Any]) -> Spread:
-    """Return the distribution of p at each of the annotators' proportions."""
     shares, place = np.unique(np.round(gold_p, 3), return_inverse=True)
     if len(shares) > _BINS:
         middles = (np.arange(_BINS) + 0.5) / _BINS

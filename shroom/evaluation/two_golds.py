@@ -37,7 +37,6 @@ class TwoGolds:
 
     @property
     def unit(self) -> Items:
-        """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
         words: list[Hashable] = list(range(self.n))
         for board, items in ((self.new, self.new_items), (self.old, self.old_items)):
             group = board.gold.groups.get(board.edition.item.unit)
@@ -49,7 +48,6 @@ class TwoGolds:
 
 
 def submissions_of(sources: Sequence[Source], edition: Edition) -> dict[str, list[Path]]:
-    """Return submissions by their systems' names, from one folder or from single paths."""
     if len(sources) == 1 and Path(sources[0]).is_dir():
         try:
             return submissions_in(sources[0], edition=edition)[0]
@@ -114,7 +112,6 @@ def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
 
 
 def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
-    """Return whether a problem is about predictions for items that only the other gold has."""
     if gold is None or other is None or gold.ids is None or other.ids is None:
         return False
     if problem.code == "id-unknown":
@@ -123,7 +120,6 @@ def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
 
 
 def _matched(old: Board, new: Board) -> TwoGolds:
-    """Return two boards with their items numbered in common."""
     before, after = old.gold, new.gold
     if before.ids is None or after.ids is None:
         if before.n != after.n:

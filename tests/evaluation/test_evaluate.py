@@ -21,7 +21,7 @@ from shroom.detectors.registry import REGISTRY
 from shroom.evaluation.matrix.datasets import named, subjects
 from shroom.evaluation.matrix.detectors import FILE, contenders
 from shroom.evaluation.matrix.matrix import evaluate
-from shroom.evaluation.matrix.results import NAMES
+from shroom.evaluation.matrix.results import HEADS
 from shroom.evaluation.matrix.threshold_tuning import MEASURES
 from shroom.inference import store as inference
 from shroom.inference.compute import compute
@@ -121,13 +121,13 @@ def test_a_cell_is_what_the_metrics_say_of_what_the_detector_says(matrix):
     columns = (p > 0.5, p, label, np.array([point.p for point in points]))
     (row,) = found["rows"]
     (cell,) = row["cells"]
-    scored = [(metric(name), metric(name).statistics(*columns)) for name in NAMES]
+    scored = [(metric(name), metric(name).statistics(*columns)) for name in HEADS]
     scores, intervals = estimates(scored, Intervals(60))
-    for name in NAMES:
+    for name in HEADS:
         assert (cell[name], cell[f"{name}_ci"]) == (scores[name], list(intervals[name]))
     assert cell["ms_per_item"] > 0
     assert row["threshold"] == {"value": 0.5, "source": "the detector's own"}
-    assert set(NAMES) <= set(METRICS)
+    assert HEADS.keys() <= METRICS.keys()
 
 
 def test_units_are_responses_and_views_differ(matrix, felm):

@@ -112,7 +112,6 @@ def pairing(item: Item, pool: Pool) -> list[Edit]:
 
 
 def _others(item: Item, pool: Pool) -> Iterator[Item]:
-    """Yield the items of the same task, starting at a random place."""
     items = pool.by_task[item.point.task.name]
     start = draws(pool.seed, *item.key).randrange(len(items))
     yield from islice(items, start, None)
@@ -153,12 +152,10 @@ class CorruptedData(Result):
 
     @property
     def inconsistent(self) -> int:
-        """Number of corrupted items."""
         return sum(self.by_method.values())
 
     @property
     def kept(self) -> int:
-        """Number of faithful items that are written."""
         return len(self.rows) - self.inconsistent
 
     def tables(self) -> list[Table]:

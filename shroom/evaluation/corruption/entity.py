@@ -53,7 +53,6 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
 
 
 def _from_knowledge(item: Item, name: Name) -> list[str]:
-    """Return the names in the knowledge that have the same kind and need the same article."""
     named = dict.fromkeys(it.text for it in names_in(item.knowledge) if it.kind == name.kind)
     articles = with_article()
     return [other for other in named if (other in articles) == (name.text in articles)]
@@ -76,7 +75,6 @@ def _has_article(text: str, start: int) -> bool:
 
 
 def _edit(item: Item, place: int, name: Name, other: str) -> Edit:
-    """Return the edit that replaces a name, including its article, by another name."""
     if name.text in with_article() and _has_article(item.hyp, name.start):
         article = item.tokens[place - 1]
         after = f"{article.text} {other}" if other in with_article() else like(other, article.text)
@@ -91,8 +89,6 @@ def _is_new(other: str, near: set[str]) -> bool:
 
 
 class Name(NamedTuple):
-    """A name in a text, and the kind of thing that it names."""
-
     start: int
     end: int
     text: str

@@ -144,7 +144,6 @@ def _decimals(written: str) -> int:
 
 
 def _written(quantity: Quantity, number: Fraction, model: str) -> str:
-    """Return a number in the style of another one."""
     from num2words import num2words
 
     if quantity.style == "digits" or quantity.style == "decade":
@@ -265,7 +264,6 @@ def _read(run: Sequence[str]) -> int | None:
 
 
 def in_words(number: int) -> str:
-    """Return a whole number in words, without commas."""
     from num2words import num2words
 
     text: str = num2words(number)
@@ -274,7 +272,6 @@ def in_words(number: int) -> str:
 
 @functools.cache
 def ordinals() -> dict[str, int]:
-    """Return the ordinals that are one word, with their numbers."""
     from num2words import num2words
 
     return {num2words(number, to="ordinal"): number for number in range(1, 21)}
@@ -303,7 +300,6 @@ def _is_joined(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_label(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a number is only a label: "[3]", "sense 3", "3." before an entry."""
     before, after = at(tokens, place - 1).text, at(tokens, place + 1).text
     brackets = [char for token in tokens[:place] for char in token.text if char in "[]"]
     if brackets[-1:] == ["["] or before.lower() == "sense":

@@ -40,7 +40,6 @@ def read(
     own_files: list[tuple[str, list[tuple[Datapoint, str]]]] = []
 
     def others(documents: list[Document]) -> list[Document]:
-        """Read the documents with pairs or dialogues, and return the others."""
         rest = []
         for document in documents:
             points = _read(document, problems)

@@ -93,7 +93,6 @@ class Finding(Plain):
 
 
 def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
-    """Return the names of the first few rows."""
     named = [(row, file.rows[row].get(file.edition.item.id_key)) for row in rows[:PLACES]]
     return tuple(
         f"item {row}" if id_ is None else f"item {row} (id {str(id_)[:60]})" for row, id_ in named

@@ -172,7 +172,6 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
 
 
 def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Iterator[Finding]:
-    """Yield contradictions between label, p and votes, in the words of the edition."""
     votes = item_votes(file)
     cast = None if votes is None else np.column_stack(counts(votes.votes))
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))

@@ -55,7 +55,6 @@ class Detectable:
 
 
 def detectable(file: GoldFile) -> list[Detectable]:
-    """Return the smallest difference that a test on a file detects in each metric."""
     return list(_BY_KIND[file.kind](file))
 
 

@@ -176,7 +176,6 @@ class GoldQuality(Result):
         return any(file.units and file.units < file.n for file in self.files)
 
     def _smallest(self) -> str:
-        """Return the smallest difference that a test on the gold is likely to detect."""
         found: dict[str, list[float]] = {}
         for one in (one for file in self.files for one in file.detectable):
             if one.difference is not None:
@@ -196,11 +195,9 @@ class GoldQuality(Result):
         return f"{what} in 4 of 5 cases is {size}{of}."
 
     def tables(self) -> list[Table]:
-        """Return an overview, what is found in each file, and how to read the figures."""
         return self._tables(with_fixes=False)
 
     def page_tables(self) -> list[Table]:
-        """Return the same tables, with what to do about each finding."""
         return self._tables(with_fixes=True)
 
     def _tables(self, *, with_fixes: bool) -> list[Table]:
@@ -213,7 +210,6 @@ class GoldQuality(Result):
         ]
 
     def _notes(self) -> Iterator[str]:
-        """Yield how to read the figures, and what they assume."""
         with_annotators = [file for file in self.files if file.annotators]
         counts = [file.counts for file in self.files]
         shown = {it: _COUNTS[it] for it in _COUNTS if any(own[it] is not None for own in counts)}
@@ -255,12 +251,10 @@ class GoldQuality(Result):
 
     @property
     def errors(self) -> int:
-        """How many findings make a score undefined or wrong."""
         return sum(file.counts["errors"] or 0 for file in self.files)
 
     @property
     def warnings(self) -> int:
-        """How many other findings there are."""
         return sum(file.counts["warnings"] or 0 for file in self.files)
 
     @property

@@ -43,8 +43,6 @@ def fits(row: Mapping[str, Any], edition: Edition) -> bool:
 
 @dataclass(eq=False)
 class GoldFile:
-    """The rows of one file."""
-
     file: str
     edition: Edition
     rows: list[dict[str, Any]]
@@ -87,7 +85,6 @@ class GoldFile:
         return np.array([any(row.get(key) is not None for key in keys) for row in self.rows], bool)
 
     def where(self, test: Callable[[dict[str, Any]], bool]) -> list[int]:
-        """Return the places of the rows that pass a test."""
         return [place for place, row in enumerate(self.rows) if test(row)]
 
 

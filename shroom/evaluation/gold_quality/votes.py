@@ -33,17 +33,9 @@ def are_of_people(file: GoldFile) -> bool:
 
 def item_votes(file: GoldFile) -> NamedVotes | None:
     """Return the votes on whole items, if any; a marked span counts as a yes to its text."""
-    if file.kind == "binary":
-        return binary_votes(file)
-    by_row = [
-        {name: int(bool(marked)) for name, marked in annotators_of(row, file.kind).items()}
-        for row in file.rows
-    ]
-    return _by_name(by_row)
-
-
-def binary_votes(file: GoldFile) -> NamedVotes | None:
-    """Return the votes in ``labels``: a list, or an object with a label for each annotator."""
+    if file.kind != "binary":
+        people = [annotators_of(row, file.kind) for row in file.rows]
+        return _by_name([{name: int(bool(it)) for name, it in own.items()} for own in people])
     values = [row.get("labels") for row in file.rows]
     if are_of_people(file):
         named = [value if isinstance(value, dict) else {} for value in values]
@@ -63,7 +55,6 @@ def probabilities(file: GoldFile) -> Floats:
 
 
 def number(label: Any) -> int:
-    """Return a label as a vote."""
     return LABELS.get(label, MISSING) if isinstance(label, str) else MISSING
 
 
@@ -84,7 +75,6 @@ def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _marked_text(value: Any) -> str:
-    """Return the text that an annotator marked; a bar means nothing."""
     return str(value or "").replace("|", "").strip()
 
 

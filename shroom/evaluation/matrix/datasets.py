@@ -56,12 +56,10 @@ class Subject(Plain):
 
     @property
     def n(self) -> int:
-        """Number of datapoints."""
         return len(self.datapoints)
 
     @property
     def units(self) -> int:
-        """Number of units."""
         return int(self.unit.max()) + 1
 
     @property
@@ -71,7 +69,6 @@ class Subject(Plain):
 
     @property
     def size(self) -> str:
-        """How many items there are, of how many units, and how many are hallucinations."""
         units = f" in {counted(self.units, 'unit')}" if self.units < self.n else ""
         text = f"{counted(self.n, 'item')}{units}, "
         text += f"{counted(self.hallucinations, 'hallucination')} "
@@ -84,12 +81,10 @@ class Subject(Plain):
 
     @property
     def hallucinations(self) -> int:
-        """Number of hallucinations."""
         return int(self.label.sum())
 
     @property
     def content(self) -> str:
-        """A digest of the texts and judgements."""
         return digest_of(self.datapoints, judged=True)
 
 
@@ -195,8 +190,6 @@ def _versions(spec: Named) -> tuple[list[Document], list[Document]]:
 
 @dataclass(frozen=True)
 class Named:
-    """A data set as specified on a command line or in a call."""
-
     dataset: str
     view: str
     path: Source
@@ -242,7 +235,6 @@ def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
 
 
 def _fetched(name: str) -> Path:
-    """Return the path of a fetched data set."""
     place = None
     with suppress(ImportError):  # what fetches is not installed, so nothing was fetched
         from shroom.datasets.download.sources import cached
@@ -258,7 +250,6 @@ def _fetched(name: str) -> Path:
 
 
 def _named_in(datasets: Data | Sequence[Data] | Mapping[str, Data]) -> list[Named]:
-    """Return data sets from names as on a command line, rows or data frames."""
     if isinstance(datasets, Mapping):
         return [
             replace(_named_or_rows(data, str(name)), name=str(name))

@@ -34,8 +34,6 @@ _SCOPE = "evaluate"
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A detector with its settings."""
-
     name: str
     argument: str
     detector: Detector
@@ -118,7 +116,6 @@ def _contender(text: str | Detector | Contender) -> Contender:
 
 
 def _content(value: Any) -> Any:
-    """Return a setting with the digest of each file in it."""
     if isinstance(value, dict):
         return {key: _content(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -34,7 +34,6 @@ from shroom.scoring.tables import Row as Cells
 
 #: Metrics, in the order of the columns.
 METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
-NAMES = tuple(metric.name for metric in METRICS)
 #: The heads of the metrics' columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
 FLOOR = "floor: majority label"
@@ -47,8 +46,6 @@ _NONE = Estimate(None)
 
 @dataclass(frozen=True, repr=False)
 class Scores(Scored):
-    """A detector on a data set."""
-
     dataset: str
     in_sample: int
     estimates: dict[str, Estimate]
@@ -62,15 +59,12 @@ class Scores(Scored):
 
     @property
     def time(self) -> str:
-        """The time per item, rounded."""
         value = self.ms_per_item
         return UNDEFINED if value is None else f"{value:.{2 if value < 10 else 0}f}"
 
 
 @dataclass(frozen=True, repr=False)
 class Row(Plain):
-    """A detector."""
-
     detector: str
     given: str
     fingerprint: str
@@ -216,7 +210,6 @@ class Matrix(Result):
         return self.split
 
     def _notes(self) -> Iterator[str]:
-        """Yield notes on how the figures were computed."""
         cells = [(row, cell) for row in self.rows for cell in row.cells]
         sizes = {subject.name: subject.n for subject in self.subjects}
         yield from footnote(

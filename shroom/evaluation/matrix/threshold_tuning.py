@@ -63,7 +63,6 @@ class Split(Plain):
 
 
 def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) -> Split:
-    """Return the items that thresholds can be tuned on."""
     for subject in tuned_on:
         for other in scored:
             if subject.files & other.files:
