@@ -18,13 +18,13 @@ from shroom.evaluation.gold_quality.votes import (
     FORMS,
     annotators_of,
     characters,
-    counts,
     hard_spans,
     item_votes,
     number,
     probabilities,
     soft_spans,
 )
+from shroom.metrics import agreement
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
 from shroom.scoring.kinds.quotes import other_unit, quotes
@@ -173,7 +173,7 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
 
 def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Iterator[Finding]:
     votes = item_votes(file)
-    cast = None if votes is None else np.column_stack(counts(votes.votes))
+    cast = None if votes is None else np.column_stack(agreement.counted(votes.votes)[::-1])
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
     table = Rows(file.file, len(label), label, p, votes=cast)
     usual = Label.HALLUCINATION.value

@@ -12,13 +12,12 @@ from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.evaluation.gold_quality.votes import (
     annotators_of,
-    counts,
     item_votes,
     probabilities,
     soft_spans,
 )
 from shroom.metrics import power
-from shroom.metrics.agreement import MISSING
+from shroom.metrics.agreement import MISSING, counted
 from shroom.metrics.paired_tests import detectable_difference
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import iou, rho
@@ -87,7 +86,8 @@ def _binary(file: GoldFile) -> Iterator[Detectable]:
         yield _of("accuracy", n, spread, _AS_ASSUMED, why=why, differ=power.DIFFER)
         return
     cast, p = votes.votes[labelled], probabilities(file)[labelled]
-    noise = power.noise(*counts(cast))
+    total, yes = counted(cast)
+    noise = power.noise(yes, total)
     spread = power.spread_by_annotators(np.where(cast == MISSING, math.nan, cast))
     factors = (None, None) if noise is None else (noise.of_accuracy, noise.of_rho)
     differ = spread**2 * n

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.metrics.agreement import MISSING, Votes, padded
+from shroom.metrics.agreement import MISSING, padded
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.scoring.item_values import problem_of_p
@@ -19,11 +18,6 @@ from shroom.scoring.rows import LABELS, P
 
 #: The form of the spans under each key.
 FORMS = {"soft_labels": SoftSpan, "hard_labels": HardSpan, "labels": LabelledSpan}
-
-
-def counts(votes: Votes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the number of yes votes of each item, and the number of votes."""
-    return (votes == 1).sum(axis=1), (votes != MISSING).sum(axis=1)
 
 
 def are_of_people(file: GoldFile) -> bool:
