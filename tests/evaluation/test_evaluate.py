@@ -391,8 +391,8 @@ def test_results_lie_beside_the_output_or_in_the_cache(done, tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["similarity", "--on", "VAL"], "similarity needs a model; write similarity=MODEL"),
-        (["similarity=", "--on", "VAL"], "has no model"),
+        (["similarity", "--on", "VAL"], "similarity has no model; write similarity=MODEL"),
+        (["similarity=", "--on", "VAL"], "similarity= has no model; write similarity=MODEL"),
         (["lexical", "lexical", "--on", "VAL"], "two detectors have the name lexical"),
         (["no.toml", "--on", "VAL"], "no.toml: No such file"),
         (["lexical", "--on", "flem=VAL"], "no data set 'flem'; did you mean 'felm'?"),

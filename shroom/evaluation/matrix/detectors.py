@@ -102,15 +102,13 @@ def _contender(text: str | Detector | Contender) -> Contender:
         return Contender(text.name, type(text).__name__, text, {"object": uuid4().hex})
     text = REGISTRY.checked_name(text)
     head, equals, model = text.partition("=")
-    has_model = bool(equals) and head in REGISTRY
-    if has_model and not model:
-        raise ShroomError(f"{text} has no model; write {head}=MODEL")
-    recipe = Recipe(head, head, {"model": model}) if has_model else Recipe.of(text)
-    if text in REGISTRY and REGISTRY[text].also.startswith("--model"):
+    is_named = head in REGISTRY
+    if is_named and not model and (equals or REGISTRY[head].also.startswith("--model")):
         raise ShroomError(
-            f"{text} needs a model; write {text}=MODEL (a folder, a file or a name on the hub), or "
+            f"{text} has no model; write {head}=MODEL (a folder, a file or a name on the hub), or "
             "use a recipe file"
         )
+    recipe = Recipe(head, head, {"model": model}) if is_named and model else Recipe.of(text)
     settings = dict(recipe.settings)
     return Contender(recipe.name, text, recipe.make(), settings, recipe.precision)
 
