@@ -19,10 +19,9 @@ from shroom.detectors.base import Detector
 from shroom.detectors.lexical import Lexical
 from shroom.detectors.registry import REGISTRY
 from shroom.evaluation.matrix.datasets import named, subjects
-from shroom.evaluation.matrix.detectors import FILE, contenders
+from shroom.evaluation.matrix.detectors import FILE, MEASURES, contenders
 from shroom.evaluation.matrix.matrix import evaluate
 from shroom.evaluation.matrix.results import HEADS
-from shroom.evaluation.matrix.threshold_tuning import MEASURES
 from shroom.inference import store as inference
 from shroom.inference.compute import compute
 from shroom.metrics.intervals import Intervals, estimates

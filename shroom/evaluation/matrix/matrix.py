@@ -16,9 +16,16 @@ from shroom.core.datapoint import Datapoint
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.evaluation.matrix.datasets import Subject
 from shroom.evaluation.matrix.datasets import subjects as subjects_in
-from shroom.evaluation.matrix.detectors import Cell, Contender, Detectors, Store, contenders
+from shroom.evaluation.matrix.detectors import (
+    Cell,
+    Contender,
+    Detectors,
+    Split,
+    Store,
+    Threshold,
+    contenders,
+)
 from shroom.evaluation.matrix.results import METRICS, Lead, Matrix, Row, Scores
-from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
 from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.base import Array, Floats, Metric
 from shroom.metrics.cluster_bootstrap import clustered

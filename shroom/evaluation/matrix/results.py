@@ -10,7 +10,7 @@ import numpy as np
 
 from shroom.core.printing import counted
 from shroom.evaluation.matrix.datasets import Subject
-from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
+from shroom.evaluation.matrix.detectors import Split, Threshold
 from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
