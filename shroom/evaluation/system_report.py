@@ -85,7 +85,7 @@ def portrait(
             value, ci, why = scores[metric.name], scores.get(f"{metric.name}_ci"), ""
             if value is None:
                 own = columns and tuple(column[rows] for column in columns)
-                why = why_undefined(metric.name, own) if own else "not defined on these items"
+                why = _why_undefined(metric.name, own) if own else "not defined on these items"
             elif ci is None and intervals.resamples:
                 why = _why_no_interval(metric, n, intervals)
             measured[metric.name] = Estimate(value, ci, score.in_sample, why=why)
@@ -111,7 +111,7 @@ def _why_no_interval(metric: Metric, n: int, intervals: Intervals) -> str:
     return "the score is undefined on every resample"
 
 
-def why_undefined(metric: str, columns: Columns) -> str:
+def _why_undefined(metric: str, columns: Columns) -> str:
     _, p, gold_label, gold_p = columns
     if len(p) < 2:
         return "there is only one item" if len(p) else "there are no items"

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
-from shroom.evaluation.board import Board
+from shroom.evaluation.board import Board, Places
 from shroom.evaluation.submissions import Invalid, names, refuse_piped_gold, submissions_in
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.check import check
@@ -22,8 +21,6 @@ from shroom.scoring.rows import Rows
 from shroom.scoring.slices import NONE
 from shroom.scoring.verdict import Checked
 
-Items = NDArray[np.intp]
-
 
 @dataclass(frozen=True, eq=False)
 class TwoGolds:
@@ -31,12 +28,12 @@ class TwoGolds:
 
     old: Board
     new: Board
-    old_items: Items
-    new_items: Items
+    old_items: Places
+    new_items: Places
     n: int
 
     @property
-    def unit(self) -> Items:
+    def unit(self) -> Places:
         words: list[Hashable] = list(range(self.n))
         for board, items in ((self.new, self.new_items), (self.old, self.old_items)):
             group = board.gold.groups.get(board.edition.item.unit)
