@@ -185,10 +185,7 @@ def of_leaderboard(board: Any) -> str:
 def not_above_floor(
     scores: Sequence[Any], floors: Mapping[str, float | None], *, higher_is_better: bool = True
 ) -> str:
-    """Return a second sentence if the first system is not clearly better than the best floor.
-
-    ``scores`` are the estimates of the systems in the order of their ranks.
-    """
+    """Return a second sentence if the first system is not clearly better than the best floor."""
     sign, side = (1, "above") if higher_is_better else (-1, "below")
     known = {name: it for name, it in floors.items() if it is not None}
     if not known or scores[0].value is None:

@@ -91,11 +91,7 @@ class Subject(Plain):
 def subjects(
     datasets: Data | Sequence[Data | Subject] | Mapping[str, Data],
 ) -> list[Subject]:
-    """Return the named data; files of the same data set and view form one subject.
-
-    Each is named as on a command line, or is rows or a data frame; a mapping gives them names of
-    their own.
-    """
+    """Return the named data; files of the same data set and view form one subject."""
     if are_several(datasets) and all(isinstance(it, Subject) for it in datasets):
         return list(datasets)
     groups: dict[str, list[Named]] = {}

@@ -74,15 +74,7 @@ Detectors = Union[
 
 
 def contenders(detectors: Detectors) -> list[Contender]:
-    """Return detectors from ``NAME``, ``NAME=MODEL``, recipe files or detector objects.
-
-    The keys of a mapping are used as names.
-
-    Examples
-    --------
-    >>> [one.name for one in contenders(["lexical", "baselines/cross-encoder.toml"])]
-    ['lexical', 'cross-encoder']
-    """
+    """Return detectors from ``NAME``, ``NAME=MODEL``, recipe files or detector objects."""
     if isinstance(detectors, Mapping):
         chosen = [replace(_contender(it), name=name) for name, it in detectors.items()]
     else:
@@ -143,15 +135,7 @@ class Cell:
 
 
 class Store:
-    """A folder with the p of each detector and sequence of datapoints.
-
-    Parameters
-    ----------
-    folder : path
-        Created when the first p are stored.
-    fresh : bool
-        Whether to ignore and replace stored p.
-    """
+    """A folder with the p of each detector on datapoints; ``fresh`` replaces p stored before."""
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         self.folder = folder
