@@ -458,7 +458,7 @@ def test_a_name_alone_is_what_was_fetched_or_lies_in_the_folder_of_data(
     with pytest.raises(ShroomError, match=r"SHROOM_DATA is .*, which is not a folder"):
         named("felm")
     (tmp_path / "data").mkdir()
-    with pytest.raises(ShroomError, match="was not fetched, and is not in"):
+    with pytest.raises(ShroomError, match="set SHROOM_DATA to the folder that contains felm"):
         named("felm")
     shutil.copytree(felm.parent, tmp_path / "data" / "felm", ignore=shutil.ignore_patterns("data"))
     found = named("felm:prompt")

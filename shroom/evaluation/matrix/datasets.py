@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
-from shroom.core.paths import Source, data_folder_problem, in_data_folder, shown_path
+from shroom.core.paths import Source, shown_path
 from shroom.core.printing import counted, nearest, printable
 from shroom.core.problems import InvalidInput, Problems, ShroomError, UnknownName
+from shroom.datasets.download.sources import path_here
 from shroom.datasets.registry import DATA_SETS, data_set, guess, refuse_another
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.editions.files import default
@@ -220,7 +220,7 @@ def named(text: str) -> Named:
     if name not in DATA_SETS:
         what = f"is neither a file nor a data set;{nearest(name.lower(), DATA_SETS)}"
         raise UnknownName(f"{printable(text)}: {what} write NAME=PATH; NAME is one of {names}")
-    path = shown_path(_fetched(name))
+    path = shown_path(path_here(name))
     return _viewed(name, view or None, path, f"{text}: read from {path}")
 
 
@@ -228,21 +228,6 @@ def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
     source = data_set(name)
     source.view(view)  # so that an unknown one is refused
     return Named(name, view or next(iter(source.views)), shown_path(path), note)
-
-
-def _fetched(name: str) -> Path:
-    place = None
-    with suppress(ImportError):  # what fetches is not installed, so nothing was fetched
-        from shroom.datasets.download.sources import cached
-
-        place = cached(name)
-    if place := place or in_data_folder(name):
-        return place
-    reason = data_folder_problem() or "is not in the folder SHROOM_DATA"
-    raise ShroomError(
-        f"{name} was not fetched, and {reason}; fetch it (shroom datasets "
-        f"fetch {name}), or specify its files: {name}=PATH"
-    )
 
 
 def _named_in(datasets: Data | Sequence[Data] | Mapping[str, Data]) -> list[Named]:
