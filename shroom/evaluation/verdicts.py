@@ -53,10 +53,15 @@ def of_comparisons(found: Any) -> str:
         said += f" ({least})"
         sentences = [("", said)]
     answer = by_place(sentences, {name for pair in found.comparisons for name in (pair.a, pair.b)})
-    names = found.fitted
-    was = "were" if len(names) > 1 else "was"
-    unfair = f" The comparison is not fair: {in_words(names)} {was} fitted on items in the gold."
-    return answer + unfair * bool(names)
+    warning = unfair(found.fitted)
+    return f"{answer} {warning}." if warning else answer
+
+
+def unfair(fitted: Sequence[str]) -> str:
+    """Return that a comparison with fitted systems is not fair; nothing if there are none."""
+    was = "were" if len(fitted) > 1 else "was"
+    why = f"The comparison is not fair: {in_words(fitted)} {was} fitted on items in the gold"
+    return why if fitted else ""
 
 
 def _of_metrics(by_metric: dict[str, list[Any]], found: Any) -> str:
