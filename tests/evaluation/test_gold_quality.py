@@ -151,9 +151,9 @@ MISSING = '12 items without the key "answer", which the edition names; got keys 
 ALL_ODD = "; this concerns all items whose p is not 1/2, so check the order of the labels"
 SWAPPED = (
     f"12 items whose label contradicts p{ALL_ODD} in the edition [label-p]",
-    "the label must be fine if p is above 1/2",
-    f"12 items whose p differs from the share of votes for fine{ALL_ODD}",
-    "p must be the share of votes for fine",
+    'the label must be "fine" if p is above 1/2',
+    f'12 items whose p differs from the share of votes for "fine"{ALL_ODD}',
+    'p must be the share of votes for "fine"',
 )
 
 

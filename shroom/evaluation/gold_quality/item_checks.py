@@ -177,7 +177,7 @@ def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Ite
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
     table = Rows(file.file, len(label), label, p, votes=cast)
     usual = Label.HALLUCINATION.value
-    flagged = next(iter(file.edition.own_labels), usual)
+    flagged = next((f'"{word}"' for word in file.edition.own_labels), usual)
     what = {
         "label-p": "label contradicts p",
         "label-votes": "label differs from the majority vote",
