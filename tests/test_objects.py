@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 
 import shroom as kit
 from shroom.detectors.base import Detector
-from shroom.evaluation.matrix.prediction_store import Store
+from shroom.evaluation.matrix.detectors import Store
 from shroom.inference.run_settings import RUN
 from shroom.metrics.intervals import Intervals
 from shroom.report import results

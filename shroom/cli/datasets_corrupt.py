@@ -14,8 +14,12 @@ from shroom.cli.output import note, read_aloud, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.core.atomic_writing import prepare, write_files
 from shroom.core.problems import ShroomError
-from shroom.evaluation.corruption.corrupt import ANY_LANGUAGE, MAX_P, METHODS
-from shroom.evaluation.corruption.corrupted_data import corrupted_data
+from shroom.evaluation.corruption.corrupt import (
+    ANY_LANGUAGE,
+    MAX_P,
+    METHODS,
+    corrupted_data,
+)
 from shroom.evaluation.corruption.reading import read
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import JSON

@@ -19,10 +19,8 @@ from shroom.core.paths import cache_folder
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.evaluation.matrix.datasets import Subject, subjects
-from shroom.evaluation.matrix.detectors import contenders
+from shroom.evaluation.matrix.detectors import MEASURES, Store, contenders, split
 from shroom.evaluation.matrix.matrix import evaluate
-from shroom.evaluation.matrix.prediction_store import Store
-from shroom.evaluation.matrix.threshold_tuning import MEASURES, split
 from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.result import Result

@@ -45,6 +45,8 @@ def command(folder: str, gold: str, **settings: Any) -> Outcome:
 
     board = leaderboard(folder, gold, **settings)
     why = f"{folder}: no submission can be ranked; correct the listed errors"
-    names = [printable(str(path)) for path in board.others]
-    others = [f"shroom: {name}: not a submission; ignored" for name in names]
+    others = [
+        f"shroom: {printable(str(path))}: not a submission; ignored, because {reason}"
+        for path, reason in board.others.items()
+    ]
     return Outcome(board, alike=others, refusal="" if board.rows else why)

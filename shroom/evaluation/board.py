@@ -1,4 +1,4 @@
-"""Several systems on one track as an array: the same items, the same gold, in the same order."""
+"""Several systems on one track as an array, and their items by difficulty."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any, Optional
 import numpy as np
 from numpy.typing import NDArray
 
+from shroom.core.datapoint import Datapoint, Label
+from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
 from shroom.metrics.base import Array, Metric
 from shroom.metrics.bootstrap import resamples
@@ -16,8 +18,10 @@ from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
 from shroom.scoring.align import AlignedPair
+from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name
+from shroom.scoring.input_files import Document
 from shroom.scoring.rows import Rows
 from shroom.scoring.signature import gold_hash, joined, signature
 from shroom.scoring.units import unit_of
@@ -27,7 +31,10 @@ from shroom.scoring.verdict import Checked
 Drawn = Mapping[str, NDArray[np.float64]]
 #: The rank of a system, and its interval.
 Rank = tuple[int, Optional[tuple[int, int]]]
-Items = NDArray[np.intp]
+Places = NDArray[np.intp]
+#: Digits of the keys that sort items, so that 0.8 - 0.2 ties with 0.6 - 0.0.
+_DIGITS = 9
+_LABELS = {1: Label.HALLUCINATION, 0: Label.NOT_HALLUCINATION}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +54,6 @@ class Board:
 
     @property
     def in_sample(self) -> list[int]:
-        """The number of items that each system's detector was fitted on."""
         return [track.in_sample for track in self.tracks.values()]
 
     @property
@@ -59,8 +65,7 @@ class Board:
         )
 
     @property
-    def unit(self) -> Items | None:
-        """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
+    def unit(self) -> Places | None:
         return unit_of(self.gold, self.edition)
 
     def add(self, system: str, track: AlignedPair) -> None:
@@ -80,7 +85,6 @@ class Board:
         self._statistics.clear()
 
     def chosen(self, systems: Sequence[str]) -> Board:
-        """Return some of the systems on the same items, in this order."""
         return replace(self, tracks={system: self.tracks[system] for system in systems})
 
     def statistics(self, metric: Metric) -> Any:
@@ -104,7 +108,7 @@ class Board:
         self,
         metrics: Sequence[Metric],
         intervals: Intervals,
-        unit: Items | None = None,
+        unit: Places | None = None,
         units: int = 0,
     ) -> Drawn:
         """Return scores on common resamples, [systems, b]; nothing for fewer than FEWEST items."""
@@ -122,7 +126,6 @@ class Board:
     def ranks(
         self, metrics: Sequence[Metric], drawn: Drawn | None = None, confidence: float = 0.95
     ) -> list[Rank]:
-        """Return the rank of each system, and its interval; see :func:`ranked`."""
         return ranked(metrics, self.scores(metrics[:2]), drawn, confidence)
 
 
@@ -141,7 +144,6 @@ def ranked(
 
 
 def boards(checked: Mapping[str, Checked]) -> list[Board]:
-    """Return a board for each split and track with a submission."""
     entered = [(system, track) for system, verdict in checked.items() for track in verdict.aligned]
     # A file without a split in its name gets the split of the other files with the same gold.
     names = {track.gold.file: track.name for _, track in reversed(entered) if track.name.split}
@@ -166,3 +168,72 @@ def absent(tracks: Sequence[Board]) -> dict[str, list[str]]:
     systems = {system for board in tracks for system in board.systems}
     lacking = {board.name.track: sorted(systems - board.tracks.keys()) for board in tracks}
     return {track: names for track, names in lacking.items() if names}
+
+
+@dataclass(frozen=True)
+class Prediction:
+    label: Label
+    p: float
+    right: bool
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item with its gold and the predictions of the systems by name."""
+
+    row: int
+    id: int | str | None
+    label: Label
+    p: float
+    task: str
+    systems: dict[str, Prediction]
+    point: Datapoint | None = None
+
+    @property
+    def difficulty(self) -> float:
+        """The share of systems whose label is wrong, in [0, 1]."""
+        return sum(not prediction.right for prediction in self.systems.values()) / len(self.systems)
+
+
+def hardest(board: Board, n: int | None = None) -> list[Item]:
+    """Return items by the number of systems with a wrong label, then by the error of p."""
+    columns = [track.columns for track in board.tracks.values()]
+    share = np.mean([label != gold_label for label, _, gold_label, _ in columns], axis=0)
+    distance = np.mean([np.abs(p - gold_p) for _, p, _, gold_p in columns], axis=0)
+    rows = np.lexsort((-distance.round(_DIGITS), -share.round(_DIGITS)))  # it is stable
+    return _items(board, rows[:n])
+
+
+def every_item(board: Board) -> list[Item]:
+    return _items(board, np.arange(board.gold.n))
+
+
+def _items(board: Board, rows: Places) -> list[Item]:
+    gold = board.gold
+    tasks = gold.groups.get("task")
+    predictions = {}
+    for system, track in board.tracks.items():
+        columns = (column[rows].tolist() for column in track.columns[:3])
+        predictions[system] = [Prediction(_LABELS[a], p, a == b) for a, p, b in zip(*columns)]
+    return [
+        Item(
+            row,
+            gold.id_at(row),
+            _LABELS[int(gold.label[row])],
+            float(gold.p[row]),
+            tasks.words[tasks.place[row]] if tasks else "",
+            {system: of_system[place] for system, of_system in predictions.items()},
+        )
+        for place, row in enumerate(rows.tolist())
+    ]
+
+
+def with_texts(items: list[Item], board: Board, gold: Source) -> list[Item]:
+    """Return items of a board with their texts, which are read from its gold."""
+
+    def own(documents: list[Document]) -> list[Document]:
+        files = [document for document in documents if document.file == board.gold.file]
+        return files or documents[:1]
+
+    points = read_files(gold, choose=own)[0].datapoints
+    return [replace(item, point=points[item.row]) for item in items]

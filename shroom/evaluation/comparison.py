@@ -109,7 +109,6 @@ def compare(
 
 
 def _name_of(baseline: Source, sources: Mapping[str, Source]) -> str:
-    """Return the name of the baseline, which is given by name or by path."""
     for name, source in sources.items():
         is_path = not isinstance(source, InMemory) and Path(source) == Path(baseline)
         if str(baseline) == name or is_path:

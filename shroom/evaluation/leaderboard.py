@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-from shroom.evaluation.board import Board, absent, boards
-from shroom.evaluation.comparison import INTERVALS
-from shroom.evaluation.leaderboard_result import Leaderboard, Row
-from shroom.evaluation.leaderboard_rows import annotator, floors, means, of_systems
+from shroom.evaluation.board import Board, absent, boards, ranked
+from shroom.evaluation.comparison import INTERVALS, indistinguishable
+from shroom.evaluation.leaderboard_result import Leaderboard, Row, in_order
 from shroom.evaluation.scoring_outputs import (
     are_outputs,
     columns_of,
@@ -20,14 +23,18 @@ from shroom.evaluation.scoring_outputs import (
     tracks_of,
 )
 from shroom.evaluation.submissions import by_name, checked_systems, submissions_in
-from shroom.metrics.base import Metric
-from shroom.metrics.intervals import Intervals
+from shroom.metrics.base import Floats, Metric
+from shroom.metrics.human_ceiling import CEILING
+from shroom.metrics.intervals import Intervals, interval, mean_interval
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
-from shroom.scoring.in_memory import Data, Submissions, as_source, is_path
-from shroom.scoring.kinds.registry import ranking_metrics
-from shroom.scoring.signature import joined
-from shroom.scoring.units import with_unit
+from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, is_path
+from shroom.scoring.kinds.base import floor_or_reference
+from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.signature import gold_hash, joined
+from shroom.scoring.tables import Estimate, score_cells
+from shroom.scoring.units import share_items, with_unit
+from shroom.scoring.votes import estimated, read_votes
 
 
 def leaderboard(
@@ -86,7 +93,7 @@ def leaderboard(
             f"its splits are {', '.join(names)}"
         )
     systems: Mapping[str, Sequence[Source]]
-    others: list[Path] = []
+    others: Mapping[Path, str] = {}
     if is_path(submissions):
         folder, others = submissions_in(submissions, gold, edition)
         if are_outputs(submissions, folder):
@@ -104,13 +111,13 @@ def leaderboard(
         row
         for board in tracks
         for row in (
-            *of_systems(board, metrics, intervals, trials),
-            *annotator(board, gold, intervals),
-            *floors(board, metrics),
+            *_of_systems(board, metrics, intervals, trials),
+            *_annotator(board, gold, intervals),
+            *_floors(board, metrics),
         )
     ]
     if edition.average and len(tracks) > 1:
-        rows += means(tracks, metrics, intervals, rows)
+        rows += _means(tracks, metrics, intervals, rows)
     return Leaderboard(
         rows,
         invalid,
@@ -139,7 +146,7 @@ def _only_split(tracks: Sequence[Board], gold: Source) -> str:
 
 def _of_outputs(
     systems: Mapping[str, Sequence[Path]],
-    others: list[Path],
+    others: Mapping[Path, str],
     gold: Source,
     metrics: tuple[Metric, ...],
     split: str | None,
@@ -158,7 +165,7 @@ def _of_outputs(
         for board, listed in output_rows(tracks, scored, metrics):
             rows += listed
             if board is not None:
-                rows += (*annotator(board, gold, none), *floors(board, metrics))
+                rows += (*_annotator(board, gold, none), *_floors(board, metrics))
     elif metrics != ranking_metrics(edition):
         raise ShroomError(
             f"the scoring outputs do not contain {names[0]} for every track; choose another metric "
@@ -181,9 +188,92 @@ def _of_outputs(
 
 
 def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
-    """Return the ranking metrics of an edition; a named metric comes first."""
     metrics = ranking_metrics(edition)
     names = [metric.name for metric in metrics]
     if first is not None and first not in names:
         raise UnknownName(f"'{printable(first)}': not a ranking metric; use {' or '.join(names)}")
     return tuple(sorted(metrics, key=lambda metric: metric.name != (first or names[0])))
+
+
+def _of_systems(
+    board: Board, metrics: Sequence[Metric], settings: Intervals, trials: int | None
+) -> list[Row]:
+    drawn, seen = board.resampled(metrics, settings), board.in_sample
+    estimates = [dict[str, Estimate]() for _ in seen]
+    for shown in ranking_metrics(board.edition):
+        for system, (metric, rows) in enumerate(board.scored(shown)):
+            value, ci = metric(rows), None
+            if drawn:
+                ci = interval(metric, rows, value, drawn[shown.name][system], settings)
+            estimates[system][shown.name] = Estimate(value, ci, seen[system])
+    places = board.ranks(metrics, drawn, settings.confidence)
+    listed = in_order(board.name.track, board.systems, places, estimates, board.gold.n, seen)
+    ordered = board.statistics(metrics[0])[[board.systems.index(row.system) for row in listed]]
+    tested = indistinguishable(metrics[0], ordered, settings.seed, trials, board.unit)
+    return [replace(row, group=it, like_first=same) for row, it, same in zip(listed, *tested)]
+
+
+def _means(
+    tracks: Sequence[Board], metrics: Sequence[Metric], settings: Intervals, rows: Sequence[Row]
+) -> list[Row]:
+    """Return the systems with all tracks, ranked by the unweighted mean of their scores."""
+    systems = [s for s in tracks[0].systems if all(s in other.tracks for other in tracks)]
+    if not systems:
+        return []
+    every = [board.chosen(systems) for board in tracks]
+    shared = share_items((board.gold for board in tracks), tracks[0].edition)
+    resampled = [
+        board.resampled(metrics, replace(settings, seed=settings.seed + place * (not shared)))
+        for place, board in enumerate(every)
+    ]
+    mean = _mean([board.scores(metrics) for board in every], metrics)
+    drawn = _mean(resampled, metrics) if all(resampled) else {}
+    estimates = [dict[str, Estimate]() for _ in systems]
+    seen = [sum(board.tracks[system].in_sample for board in every) for system in systems]
+    for place, system in enumerate(systems):
+        own = [row.estimates for row in rows if row.kind == "system" and row.system == system]
+        for name, scores in mean.items():
+            values = [cells[name].value for cells in own]
+            ends = [cells[name].ci for cells in own] if drawn and None not in values else []
+            ci = mean_interval([it for it in values if it is not None], ends, share_items=shared)
+            value = None if np.isnan(scores[place]) else float(scores[place])
+            estimates[place][name] = Estimate(value, ci, seen[place])
+    track, n = f"mean of {len(tracks)} tracks", sum(board.gold.n for board in tracks)
+    places = ranked(metrics, mean, drawn, settings.confidence)
+    return in_order(track, systems, places, estimates, n, seen)
+
+
+def _mean(scores: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> dict[str, Floats]:
+    """Return the means over tracks, by metric; ``nan`` if a score is undefined."""
+    return {
+        it.name: np.mean([np.array(own[it.name], np.float64) for own in scores], axis=0)
+        for it in metrics
+    }
+
+
+def _annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
+    """Return the row of one annotator, if the gold has the annotators' votes."""
+    path, edition = board.gold.file, board.edition
+    if edition.annotation.kind != "binary":
+        return []
+    try:
+        named_gold = isinstance(gold, InMemory) or not Path(path).is_file()
+        voted, _ = read_votes(gold if named_gold else path, edition)
+    except ShroomError:
+        return []
+    same = gold_hash(board.gold)
+    votes = next((file.votes[file.judged] for file in voted if gold_hash(file.gold) == same), None)
+    if votes is None:
+        return []
+    names = [metric.name for metric in ranking_metrics(edition) if metric.name in CEILING]
+    figures = estimated({name: CEILING[name] for name in names}, votes, settings)
+    return [Row("one annotator", board.name.track, "reference", estimates=figures, n=board.gold.n)]
+
+
+def _floors(board: Board, metrics: Sequence[Metric]) -> list[Row]:
+    track, n = board.name.track, board.gold.n
+    floors = kind_of(board.edition).floors(board.gold, metrics, board.edition)
+    return [
+        Row(name, track, floor_or_reference(name), estimates=score_cells(scores, {}), n=n)
+        for name, scores in floors.items()
+    ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 
 from shroom.core.printing import counted
+from shroom.evaluation.board import Rank
 from shroom.evaluation.submissions import Invalid, refused
 from shroom.evaluation.verdicts import of_leaderboard
 from shroom.metrics.intervals import Intervals
@@ -48,6 +50,22 @@ class Row(Scored):
         return f"Row({self.system}, {self.track}: {place}, {scores})"
 
 
+def in_order(
+    track: str,
+    systems: Sequence[str],
+    places: Sequence[Rank],
+    estimates: Sequence[Mapping[str, Estimate]],
+    n: int,
+    in_sample: Iterable[int] = repeat(0),
+) -> list[Row]:
+    """Return the rows of systems in the order of their ranks."""
+    rows = [
+        Row(system, track, "system", *place, own, n=n, in_sample=seen)
+        for system, place, own, seen in zip(systems, places, estimates, in_sample)
+    ]
+    return sorted(rows, key=lambda row: (row.rank, row.system))
+
+
 @dataclass(frozen=True, repr=False)
 class Leaderboard(Result):
     """The rows of all tracks, and the submissions that could not be ranked.
@@ -68,8 +86,8 @@ class Leaderboard(Result):
         Settings of the intervals.
     title : str
         Title of the edition.
-    others : list of path
-        Files in the folder that are not submissions.
+    others : dict of str
+        Why files in the folder are not submissions, by path.
     absent : dict of list of str
         The systems without a file for a track, by track.
     are_outputs : bool
@@ -87,7 +105,7 @@ class Leaderboard(Result):
     signature: str
     intervals: Intervals
     title: str = ""
-    others: list[Path] = field(default_factory=list)
+    others: Mapping[Path, str] = field(default_factory=dict)
     absent: dict[str, list[str]] = field(default_factory=dict)
     are_outputs: bool = False
     higher_is_better: bool = True
@@ -147,7 +165,6 @@ class Leaderboard(Result):
         return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
 
     def _cells(self, row: Row) -> Cells:
-        """Return the cells of a row, with stars where figures are in-sample."""
         star, is_system = row.in_sample, row.kind == "system"
         name = starred(row.system, star) if is_system else f"{row.kind}: {row.system}"
         scores = [row.estimates.get(it, "") for it in self.shown]

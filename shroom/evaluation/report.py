@@ -9,16 +9,15 @@ from dataclasses import dataclass, field
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.board import Board, boards, chosen
+from shroom.evaluation.board import Board, Item, boards, chosen, hardest, with_texts
 from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
-from shroom.evaluation.item_difficulty import Item, hardest, with_texts
 from shroom.evaluation.submissions import read
 from shroom.evaluation.system_report import SystemReport, portrait
-from shroom.evaluation.verdicts import by_place, not_above_floor
+from shroom.evaluation.verdicts import by_place, not_above_floor, unfair
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.display.text import figure, in_words, p_in_words, within
+from shroom.scoring.display.text import figure, p_in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.base import floor_or_reference
@@ -185,13 +184,9 @@ def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
     p = f"{p_in_words(pair.p_adjusted)}{f' corrected for {len(pairs)} pairs' * (len(pairs) > 1)}"
     gap = f"difference {figure(abs(pair.difference))}, {p}"
     better = "and significantly better" if pair.significant else "but not significantly better"
-    seen = [system.name for system in (first, second) if system.in_sample]
-    was = "were" if len(seen) > 1 else "was"
-    unfair = f". The comparison is not fair: {in_words(seen)} {was} fitted on items in the gold"
-    return (
-        f"{first.name} is first by {name} ({value}), {better} than {second.name} ({gap})"
-        f"{unfair * bool(seen)}{floor}"
-    )
+    answer = f"{first.name} is first by {name} ({value}), {better} than {second.name} ({gap})"
+    warning = unfair([system.name for system in (first, second) if system.in_sample])
+    return ". ".join(filter(None, (answer, warning))) + floor
 
 
 def _track(

@@ -58,7 +58,6 @@ class Rescored:
 
     @property
     def changed(self) -> bool:
-        """Whether its rank or a score differs."""
         return any(it.old != it.new for it in (self.rank, *self.scores.values()))
 
     @property
@@ -68,7 +67,6 @@ class Rescored:
         return ci is not None and (ci[0] > 0 or ci[1] < 0)
 
     def record(self) -> dict[str, Any]:
-        """Return plain values: old, new and change of the rank and of each score."""
         record: dict[str, Any] = {"system": self.system}
         for name, change in {"rank": self.rank, **self.scores}.items():
             values = (change.old, change.new, change.difference, *(change.ci or (None, None)))
@@ -76,7 +74,6 @@ class Rescored:
         return record
 
     def row(self) -> Row:
-        """Return the cells of its row; a smaller rank is a rise."""
         old, new, ci = self.rank.old, self.rank.new, self.rank.ci
         rise = None if old is None or new is None else old - new
         return (
@@ -105,18 +102,15 @@ class TrackChange:
 
     @property
     def title(self) -> str:
-        """The split and track."""
         return f"{self.split} {self.track}".strip()
 
     @property
     def moved(self) -> str:
-        """How many ranks change."""
         moved = sum(bool(row.rank.difference) for row in self.systems)
         return f"{moved} of {len(self.systems)} ranks {'changes' if moved == 1 else 'change'}"
 
     @property
     def changed(self) -> bool:
-        """Whether the rank or a score of any system differs."""
         return any(row.changed for row in self.systems)
 
     def table(self, ci: str) -> Table:
@@ -166,11 +160,9 @@ class Rescoring(Result):
         return of_rescoring(self)
 
     def page_tables(self) -> list[Table]:
-        """Return the same tables with the intervals below the changes, so that they fit a page."""
         return [replace(table, below=True) for table in self.tables()]
 
     def tables(self) -> list[Table]:
-        """Return the changes on each track, the submissions with errors, and how to read them."""
         how = self.intervals
         text = f"Ranked by {self.metric}. ↑: a higher score or a better rank with the new gold."
         if how.resamples:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from statistics import fmean
@@ -14,8 +15,7 @@ from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.evaluation.board import Board, ranked
-from shroom.evaluation.leaderboard_result import Row
-from shroom.evaluation.leaderboard_rows import in_order
+from shroom.evaluation.leaderboard_result import Row, in_order
 from shroom.evaluation.submissions import Invalid
 from shroom.metrics.base import Metric
 from shroom.scoring.editions.competition import Column
@@ -62,22 +62,15 @@ def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
 
 
 def _names(paths: Iterable[Path]) -> Iterable[str]:
-    """Yield the names of all files of a system, in lower case."""
     for path in paths:
         if path.is_dir():
             yield from (file.name.lower() for file in path.rglob("*"))
         elif path.suffix.lower() == ".zip":
-            yield from (PurePosixPath(name).name.lower() for name in _members(path))
+            # The check of the submission reports a damaged zip.
+            with suppress(zipfile.BadZipFile, OSError, ValueError), zipfile.ZipFile(path) as file:
+                yield from (PurePosixPath(name).name.lower() for name in file.namelist())
         else:
             yield path.name.lower()
-
-
-def _members(path: Path) -> list[str]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError):
-        return []  # the check of the submission reports why
 
 
 def read_outputs(
@@ -132,7 +125,6 @@ def _scores(paths: Sequence[Path], columns: Sequence[Column], edition: Edition) 
 
 
 def tracks_of(gold: Source, edition: Edition) -> list[Board]:
-    """Return the tracks of a gold, without systems."""
     problems = Problems()
     listed = documents_among_others(gold, problems, edition)
     chosen = latest(listed, problems, edition, Role.GOLD).values() or listed[:1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -14,18 +15,18 @@ from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError, U
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
+from shroom.scoring.file_names import ENDING
 from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, as_sources
 from shroom.scoring.input_files import JSON, TABLES, is_pipe
 from shroom.scoring.tables import Table
 from shroom.scoring.verdict import Checked
 
 _SUFFIXES = (*JSON, ".zip")
+_FORMS = "submissions are folders or .json, .jsonl, .csv, .tsv and .zip files"
 
 
 @dataclass(frozen=True)
 class Invalid:
-    """A submission that cannot be ranked, with all its problems."""
-
     system: str
     problems: list[str]
 
@@ -39,8 +40,8 @@ def refused(verdict: str, invalid: Iterable[Invalid]) -> Table:
 
 def submissions_in(
     folder: Source, gold: Source | None = None, edition: Edition | Source | None = None
-) -> tuple[dict[str, list[Path]], list[Path]]:
-    """Return the submissions of a folder by their systems' names, and the other files."""
+) -> tuple[dict[str, list[Path]], dict[Path, str]]:
+    """Return the submissions of a folder by system, and why each other file is not one."""
     edition, _ = resolve(edition, gold)
     root = Path(folder)
     single = (
@@ -53,18 +54,18 @@ def submissions_in(
             f"{folder}: also specified as the gold; specify a folder of submissions, then the gold"
         )
     systems: dict[str, list[Path]] = {}
-    others = []
+    others: dict[Path, str] = {}
     for path in sorted(root.iterdir()):
         if is_junk(path.name):
             continue
         if _is_same(path, gold):
-            others.append(path)
+            others[path] = "it is the gold"
         elif path.is_dir():
             systems.setdefault(path.name, []).append(path)
-        elif _is_submission(path.name, edition) and (path.is_file() or not path.exists()):
-            systems.setdefault(system_name(path.name, edition) or path.name, []).append(path)
+        elif reason := _why_no_submission(path, edition):
+            others[path] = reason
         else:
-            others.append(path)
+            systems.setdefault(system_name(path.name, edition) or path.name, []).append(path)
     if not systems:
         raise ShroomError(
             f"{folder}: contains no submission; add a folder, a zip or a .json file for each system"
@@ -79,11 +80,16 @@ def _is_same(path: Path, gold: Source | None) -> bool:
     return gold is not None and Path(gold).exists() and path.exists() and path.samefile(gold)
 
 
-def _is_submission(name: str, edition: Edition) -> bool:
-    """Return whether a file's name is that of a submission; a table needs split and track."""
-    if name.lower().endswith(TABLES):
-        return edition.guess(name) is not None
-    return name.lower().endswith(_SUFFIXES)
+def _why_no_submission(path: Path, edition: Edition) -> str:
+    """Return why a file is not a submission; empty if it is one."""
+    if not path.name.lower().endswith((*_SUFFIXES, *TABLES)):
+        return _FORMS
+    if path.exists() and not path.is_file():
+        return "it is not a regular file"
+    if path.name.lower().endswith(TABLES) and edition.guess(path.name) is None:
+        name = re.sub(ENDING + "$", "", edition.expected_name(edition.submitted))
+        return f"the name of a table must contain its split and track, as in TEAM.{name}.csv"
+    return ""
 
 
 def checked_systems(
@@ -208,7 +214,7 @@ def names(paths: Sequence[Source], edition: Edition) -> list[str]:
 def system_name(file: str, edition: Edition) -> str:
     """Return the part of a file's name before its split and track."""
     name = edition.system_in(file)
-    return _without_suffix(file) if name is None else name
+    return re.sub(rf"(?:{ENDING}|\.zip)$", "", file) if name is None else name
 
 
 def _parts(path: Source, edition: Edition) -> list[str]:
@@ -219,12 +225,6 @@ def _parts(path: Source, edition: Edition) -> list[str]:
     *folders, last = Path(path).absolute().parts[1:] or ("submission",)
     name = last if Path(path).is_dir() else system_name(last, edition)
     return [*folders, name] if name else list(folders) or [last]
-
-
-def _without_suffix(file: str) -> str:
-    for suffix in (".gz", ".json", ".jsonl", ".csv", ".tsv", ".zip"):
-        file = file.removesuffix(suffix)
-    return file
 
 
 def _numbered(name: str, names: Sequence[str]) -> str:

@@ -51,8 +51,6 @@ class BinaryReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SystemReport:
-    """One system on one track."""
-
     name: str
     score: TrackScore
     whole: dict[str, Estimate]
@@ -78,7 +76,6 @@ def portrait(
     board: Board | None = None,
     rank: Rank | tuple[None, None] = (None, None),
 ) -> SystemReport:
-    """Return the report of one system on a track; the mean over tracks has no board."""
     is_binary = board is not None and board.edition.annotation.kind == "binary"
     columns = board.tracks[name].columns if board is not None and is_binary else None
 
@@ -88,7 +85,7 @@ def portrait(
             value, ci, why = scores[metric.name], scores.get(f"{metric.name}_ci"), ""
             if value is None:
                 own = columns and tuple(column[rows] for column in columns)
-                why = why_undefined(metric.name, own) if own else "not defined on these items"
+                why = _why_undefined(metric.name, own) if own else "not defined on these items"
             elif ci is None and intervals.resamples:
                 why = _why_no_interval(metric, n, intervals)
             measured[metric.name] = Estimate(value, ci, score.in_sample, why=why)
@@ -114,8 +111,7 @@ def _why_no_interval(metric: Metric, n: int, intervals: Intervals) -> str:
     return "the score is undefined on every resample"
 
 
-def why_undefined(metric: str, columns: Columns) -> str:
-    """Return why a metric is undefined."""
+def _why_undefined(metric: str, columns: Columns) -> str:
     _, p, gold_label, gold_p = columns
     if len(p) < 2:
         return "there is only one item" if len(p) else "there are no items"
@@ -138,7 +134,6 @@ class Spread:
 
 
 def spread(p: NDArray[Any], gold_p: NDArray[Any]) -> Spread:
-    """Return the distribution of p at each of the annotators' proportions."""
     shares, place = np.unique(np.round(gold_p, 3), return_inverse=True)
     if len(shares) > _BINS:
         middles = (np.arange(_BINS) + 0.5) / _BINS

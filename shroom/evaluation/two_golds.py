@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
-from shroom.evaluation.board import Board
+from shroom.evaluation.board import Board, Places
 from shroom.evaluation.submissions import Invalid, names, refuse_piped_gold, submissions_in
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.check import check
@@ -22,8 +21,6 @@ from shroom.scoring.rows import Rows
 from shroom.scoring.slices import NONE
 from shroom.scoring.verdict import Checked
 
-Items = NDArray[np.intp]
-
 
 @dataclass(frozen=True, eq=False)
 class TwoGolds:
@@ -31,13 +28,12 @@ class TwoGolds:
 
     old: Board
     new: Board
-    old_items: Items
-    new_items: Items
+    old_items: Places
+    new_items: Places
     n: int
 
     @property
-    def unit(self) -> Items:
-        """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
+    def unit(self) -> Places:
         words: list[Hashable] = list(range(self.n))
         for board, items in ((self.new, self.new_items), (self.old, self.old_items)):
             group = board.gold.groups.get(board.edition.item.unit)
@@ -49,7 +45,6 @@ class TwoGolds:
 
 
 def submissions_of(sources: Sequence[Source], edition: Edition) -> dict[str, list[Path]]:
-    """Return submissions by their systems' names, from one folder or from single paths."""
     if len(sources) == 1 and Path(sources[0]).is_dir():
         try:
             return submissions_in(sources[0], edition=edition)[0]
@@ -114,7 +109,6 @@ def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
 
 
 def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
-    """Return whether a problem is about predictions for items that only the other gold has."""
     if gold is None or other is None or gold.ids is None or other.ids is None:
         return False
     if problem.code == "id-unknown":
@@ -123,7 +117,6 @@ def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
 
 
 def _matched(old: Board, new: Board) -> TwoGolds:
-    """Return two boards with their items numbered in common."""
     before, after = old.gold, new.gold
     if before.ids is None or after.ids is None:
         if before.n != after.n:

@@ -53,10 +53,15 @@ def of_comparisons(found: Any) -> str:
         said += f" ({least})"
         sentences = [("", said)]
     answer = by_place(sentences, {name for pair in found.comparisons for name in (pair.a, pair.b)})
-    names = found.fitted
-    was = "were" if len(names) > 1 else "was"
-    unfair = f" The comparison is not fair: {in_words(names)} {was} fitted on items in the gold."
-    return answer + unfair * bool(names)
+    warning = unfair(found.fitted)
+    return f"{answer} {warning}." if warning else answer
+
+
+def unfair(fitted: Sequence[str]) -> str:
+    """Return that a comparison with fitted systems is not fair; nothing if there are none."""
+    was = "were" if len(fitted) > 1 else "was"
+    why = f"The comparison is not fair: {in_words(fitted)} {was} fitted on items in the gold"
+    return why if fitted else ""
 
 
 def _of_metrics(by_metric: dict[str, list[Any]], found: Any) -> str:
@@ -185,10 +190,7 @@ def of_leaderboard(board: Any) -> str:
 def not_above_floor(
     scores: Sequence[Any], floors: Mapping[str, float | None], *, higher_is_better: bool = True
 ) -> str:
-    """Return a second sentence if the first system is not clearly better than the best floor.
-
-    ``scores`` are the estimates of the systems in the order of their ranks.
-    """
+    """Return a second sentence if the first system is not clearly better than the best floor."""
     sign, side = (1, "above") if higher_is_better else (-1, "below")
     known = {name: it for name, it in floors.items() if it is not None}
     if not known or scores[0].value is None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shroom.evaluation.board import Board
-from shroom.evaluation.item_difficulty import Item, every_item
+from shroom.evaluation.board import Board, Item, every_item
 from shroom.scoring.result import alike
 from shroom.scoring.tables import as_csv
 

@@ -11,8 +11,8 @@ from shroom.core.extras import require
 from shroom.core.printing import counted, printable_lines
 from shroom.core.problems import printable
 from shroom.core.version import __version__
+from shroom.evaluation.board import Item
 from shroom.evaluation.differences import tables_of_pairs
-from shroom.evaluation.item_difficulty import Item
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import SystemReport
 from shroom.report.figure_files import Panel

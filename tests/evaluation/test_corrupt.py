@@ -13,7 +13,7 @@ from shroom.core.datapoint import TASKS, Datapoint, Label, Task
 from shroom.core.problems import InvalidInput
 from shroom.evaluation.corruption.corrupt import METHODS, corruptions, is_faithful
 from shroom.evaluation.corruption.items import Edit, Item, Pool, normalised, tokens
-from shroom.evaluation.corruption.quantities import in_words, quantities
+from shroom.evaluation.corruption.number import in_words, quantities
 from shroom.evaluation.corruption.reading import read
 from shroom.evaluation.corruption.wordlists import names, units, with_article
 from shroom.scoring.datapoint_files import read as read_shroom

@@ -8,8 +8,7 @@ from conftest import DATA, SAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.evaluation.board import Board
-from shroom.evaluation.item_difficulty import every_item, hardest
+from shroom.evaluation.board import Board, every_item, hardest
 from shroom.metrics.classification import ACCURACY
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.editions.files import default

@@ -147,12 +147,28 @@ def test_units_are_looked_for_under_the_keys_of_the_file(tmp_path, unit):
     assert counts(quality) == ({} if unit == "question" else {"unit-missing": 40})
 
 
-@pytest.mark.parametrize(
-    ("key", "found"), [("answer", {}), ("hyp", {}), ("Answer", {"key-missing": 12})]
+MISSING = '12 items without the key "answer", which the edition names; got keys '
+ALL_ODD = "; this concerns all items whose p is not 1/2, so check the order of the labels"
+SWAPPED = (
+    f"12 items whose label contradicts p{ALL_ODD} in the edition [label-p]",
+    'the label must be "fine" if p is above 1/2',
+    f'12 items whose p differs from the share of votes for "fine"{ALL_ODD}',
+    'p must be the share of votes for "fine"',
 )
-def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, found):
+
+
+@pytest.mark.parametrize(
+    ("key", "order", "found", "said"),
+    [
+        ("answer", 1, {}, ()),
+        ("hyp", 1, {}, ()),
+        ("Answer", 1, {"key-missing": 12}, (MISSING, '"Answer"')),
+        ("answer", -1, {"label-p": 12, "p-votes": 12}, SWAPPED),
+    ],
+)
+def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, order, found, said):
     words, keys = {H: "odd", N: "fine"}, {"hyp": "answer", "labels": "votes"}
-    labels = Annotation(labels=(*words.values(),))
+    labels = Annotation(labels=(*words.values(),)[::order])
     named = Edition("own", "Own", 2027, item=Item(keys=keys), annotation=labels)
     rows = votes(12)
     for row in rows:
@@ -161,9 +177,9 @@ def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, found):
         row |= {"votes": {f"p{i}": words[it] for i, it in people}, "label": words[row["label"]]}
     quality = checked(tmp_path / "gold.json", rows, named)
     assert counts(quality) == found
-    about = '12 items without the key "answer", which the edition names; got keys '
-    for finding in quality.files[0].findings:
-        assert (finding.about.startswith(about), '"Answer"' in finding.about) == (True, True)
+    text = quality.render("text")
+    assert [sentence for sentence in said if sentence not in text] == []
+    assert H not in text.replace(P, "")
     with pytest.raises(InvalidInput, match=r'votes: expected a list .* got {"p0": "(odd|fine)'):
         agreement(tmp_path / "gold.json", edition=named)
 
@@ -314,10 +330,13 @@ def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeyp
     monkeypatch.setattr(module, "can_look_for_near", lambda: False)
     quality = checked(tmp_path / "gold.json", votes(), against=[SAMPLE])
     assert [other.near for other in quality.files[0].shared] == [None, None]
+    text = quality.render("text")
     assert (
         "the search for near-duplicates was skipped, because datasketch is missing: run pip install"
-        in quality.render("text")
+        in text
     )
+    assert "shared, input: the largest count" in text
+    assert "- near" not in text
 
 
 def test_labels_get_the_texts_of_their_data_and_predictions_are_left_out(tmp_path):
@@ -397,6 +416,9 @@ def test_why_no_difference_can_be_stated(tmp_path, values, findings, reasons):
     (file,) = checked(tmp_path / "gold.json", rows).files
     if findings is not None:
         assert [finding.about for finding in file.findings] == findings
+        is_without = values == {"label": None, P: None}
+        fix = "compute label and p(Hallucination) from the votes"
+        assert (file.findings[0].fix == fix) == is_without
     for one, reason in zip(file.detectable, reasons, strict=True):
         assert one.undefined.startswith(reason)
         assert bool(one.undefined) == bool(reason)

@@ -203,11 +203,18 @@ def test_what_is_no_submission(places, shroom):
     write_json(places[0] / ".cache.json", [])
     write_json(places[0] / "__MACOSX" / f"._{AWARE}", [])
     (places[0] / "notes.txt").write_text("read me")
+    (places[0] / "csvteam.csv").write_text("label")
     os.mkfifo(places[0] / "pipe.json")
     _, out, err = shroom("leaderboard", *places, *FEW, "--format", "json", "--all")
     found = json.loads(out)
     assert (found["invalid"], len(systems_of(found))) == ([], 4)
-    assert all(f"{name}: not a submission" in err for name in ("notes.txt", "pipe.json"))
+    for name, why in {
+        "notes.txt": "submissions are folders or .json, .jsonl, .csv, .tsv and .zip files",
+        "pipe.json": "it is not a regular file",
+        "csvteam.csv": "the name of a table must contain its split and track, as in "
+        "TEAM.{val,test}.model-{agnostic,aware}.csv",
+    }.items():
+        assert f"{name}: not a submission; ignored, because {why}\n" in err
 
 
 @pytest.mark.linux
@@ -260,7 +267,7 @@ def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
     given = source if kind == "another name" else inside
     _, out, err = shroom("leaderboard", folder, given, *FEW, "--format", "json")
     assert {row["system"] for row in systems_of(json.loads(out))} == set(NOISES)
-    assert f"{inside}: not a submission" in err
+    assert f"{inside}: not a submission; ignored, because it is the gold\n" in err
 
 
 def test_refusals(places, tmp_path, refused):

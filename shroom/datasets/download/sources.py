@@ -140,9 +140,8 @@ def place_of(name: str) -> Path | None:
     return cached(name)
 
 
-def read_here(name: str, problems: Problems) -> Collection[Any]:
-    """Return a data set on this machine, from :func:`place_of`."""
-    described = data_set(name)
+def path_here(name: str) -> Path:
+    """Return the folder of a data set on this machine, from :func:`place_of`."""
     place = place_of(name)
     if place is None:
         problem = data_folder_problem()
@@ -150,4 +149,9 @@ def read_here(name: str, problems: Problems) -> Collection[Any]:
             f"{name} is not on this machine{problem and f' ({problem})'}: specify its files, set "
             f"SHROOM_DATA to the folder that contains {name}, or run 'shroom datasets fetch {name}'"
         )
-    return described.read(place, problems=problems)
+    return place
+
+
+def read_here(name: str, problems: Problems) -> Collection[Any]:
+    """Return a data set on this machine."""
+    return data_set(name).read(path_here(name), problems=problems)

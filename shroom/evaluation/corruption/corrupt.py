@@ -1,30 +1,49 @@
-"""Corruption of faithful items by several methods.
+"""Corruption of faithful items by several methods, and the rows of a data set with both.
 
 Conv-FEVER: Santhanam et al. (2021), "Rome was built in 1776".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from typing import Any
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.extras import require
+from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
 from shroom.evaluation.corruption.items import Edit, Item, Pool, draws, normalised
+from shroom.scoring.in_memory import row_of
+from shroom.scoring.result import Result
+from shroom.scoring.tables import Table
 
+#: The method that does not depend on the language.
+ANY_LANGUAGE = "pairing"
 #: A method is a function from an item and the pool to the edits of the item's hypothesis.
 METHODS = Registry(
     "method",
     {
-        name: Entry(f"shroom.evaluation.corruption.{name}:edits")
-        for name in ("pairing", "entity", "number", "negation")
+        ANY_LANGUAGE: Entry("shroom.evaluation.corruption.corrupt:pairing"),
+        **{
+            name: Entry(f"shroom.evaluation.corruption.{name}:edits")
+            for name in ("entity", "number", "negation")
+        },
     },
 )
-#: The method that does not depend on the language.
-ANY_LANGUAGE = "pairing"
 #: The largest p of a faithful datapoint: at most one of five annotators objects.
 MAX_P = 0.2
+#: The largest ratio of the lengths of a pairing; a larger one would give the corruption away.
+_MAX_RATIO = 1.5
+#: The largest share of its content words that may be in the item's own texts.
+_MAX_OVERLAP = 0.2
+#: The largest share of the premise's content words that the other premise may contain.
+_MAX_PREMISE_OVERLAP = 0.5
+#: The number of items that are tried; if none fits, more are unlikely to help.
+_REACH = 1000
 
 
 @dataclass(frozen=True)
@@ -82,3 +101,128 @@ def _changes(edit: Edit, item: Item, pool: Pool) -> bool:
     hyp = edit.apply(item.hyp)
     same = normalised(hyp) == normalised(item.hyp)
     return bool(hyp.strip()) and not same and not pool.is_faithful(item, hyp)
+
+
+def pairing(item: Item, pool: Pool) -> list[Edit]:
+    """Return the edit to the hypothesis of another item of the same task and similar length."""
+    for other in islice(_others(item, pool), _REACH):
+        if _fits(item, other) and not pool.is_faithful(item, other.hyp):
+            return [Edit(0, len(item.hyp), item.hyp, other.hyp)]
+    return []
+
+
+def _others(item: Item, pool: Pool) -> Iterator[Item]:
+    items = pool.by_task[item.point.task.name]
+    start = draws(pool.seed, *item.key).randrange(len(items))
+    yield from islice(items, start, None)
+    yield from islice(items, start)
+
+
+def _fits(item: Item, other: Item) -> bool:
+    length, other_length = len(item.tokens), len(other.tokens)
+    if not length <= _MAX_RATIO * other_length <= _MAX_RATIO**2 * length:
+        return False
+    if not other.content or _share(other.content, item.vocabulary) > _MAX_OVERLAP:
+        return False
+    about = item.premise_content
+    return not about or _share(about, other.premise_content) <= _MAX_PREMISE_OVERLAP
+
+
+def _share(some: frozenset[str], among: frozenset[str]) -> float:
+    return len(some & among) / len(some)
+
+
+@dataclass(frozen=True, repr=False)
+class CorruptedData(Result):
+    """The rows of faithful items, each followed by its corrupted versions, and their numbers.
+
+    ``foreign`` is the number of faithful items that seem not to be English.
+    """
+
+    rows: list[dict[str, Any]]
+    items: int
+    faithful: int
+    foreign: int
+    by_method: dict[str, int]
+    seed: int
+    keys = ("items", "faithful", "kept", "seed", "inconsistent", "by_method")
+
+    def __repr__(self) -> str:
+        return f"CorruptedData({self.kept} faithful, {self.inconsistent} inconsistent)"
+
+    @property
+    def inconsistent(self) -> int:
+        return sum(self.by_method.values())
+
+    @property
+    def kept(self) -> int:
+        return len(self.rows) - self.inconsistent
+
+    def tables(self) -> list[Table]:
+        rows = [*self.by_method.items(), None, ("all", self.inconsistent)]
+        settings = f"seed {self.seed}; faithful items: {self.faithful} of {self.items}"
+        return [Table(heads=("method", "corrupted"), rows=rows), Table(notes=[settings])]
+
+    @property
+    def text(self) -> str:
+        """The rows as a JSON list, one row per line."""
+        return "[\n" + ",\n".join(map(json.dumps, self.rows)) + "\n]\n"
+
+
+def corrupted_data(
+    items: Sequence[Item],
+    methods: Sequence[str] = tuple(METHODS),
+    seed: int = 0,
+    *,
+    even: bool = False,
+    max_p: float = MAX_P,
+    assume_faithful: bool = False,
+) -> CorruptedData:
+    """Return the faithful ones of some items with their corrupted versions.
+
+    With ``even``, only items that can be corrupted are kept, each with one of its corruptions.
+    """
+    faithful = [
+        item
+        for item in items
+        if is_faithful(item.point, max_p=max_p, assume_faithful=assume_faithful)
+    ]
+    if not faithful:
+        unlabelled = sum(item.point.p is None and item.point.label is None for item in items)
+        way_out = (
+            f"to use the unlabelled items ({unlabelled}) as faithful items, add --assume-faithful"
+            if unlabelled and not assume_faithful
+            else "choose data whose hypotheses are supported by their premises, or raise --max-p"
+        )
+        raise ShroomError(f"none of the {len(items)} items is known to be faithful; {way_out}")
+    corrupted = corruptions(faithful, methods, seed, even=even)
+    counts = Counter(one.method for of_item in corrupted for one in of_item)
+    if not counts:
+        raise ShroomError(
+            f"none of the {len(faithful)} faithful items can be corrupted by "
+            f"{' or '.join(methods)}; choose other methods or other data"
+        )
+    rows = []
+    for item, of_item in zip(faithful, corrupted):
+        if of_item or not even:
+            rows.append(_row(item, item.point))
+        rows += [_row(item, one.datapoint, one.method, one.edit) for one in of_item]
+    return CorruptedData(
+        rows,
+        len(items),
+        len(faithful),
+        sum(not item.is_english for item in faithful),
+        {name: counts[name] for name in methods},
+        seed,
+    )
+
+
+def _row(
+    origin: Item, point: Datapoint, method: str | None = None, edit: Edit | None = None
+) -> dict[str, Any]:
+    """Return a datapoint in SHROOM's form, without an id, because two rows cannot share one."""
+    p = 0.0 if point.p is None else point.p
+    label = point.label or (Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION)
+    place = {"file": origin.file, "index": origin.index, "id": origin.point.id}
+    corruption = {"method": method, "edit": edit and asdict(edit), "of": place}
+    return {**row_of(replace(point, id=None, label=label, p=p)), "corruption": corruption}

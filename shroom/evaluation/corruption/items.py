@@ -24,8 +24,6 @@ _VOWEL = re.compile(
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of a text."""
-
     start: int
     end: int
     before: str
@@ -99,7 +97,6 @@ class Item:
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """All words of the premise and the hypothesis, in lower case."""
         return frozenset(token.low for token in [*self.tokens, *self.premise_tokens])
 
     @cached_property
@@ -148,8 +145,6 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The faithful items of a data set."""
-
     items: Sequence[Item]
     seed: int
 
@@ -188,7 +183,6 @@ def draws(*key: object) -> random.Random:
 
 
 def normalised(text: str) -> str:
-    """Return a text in lower case with single blanks."""
     return " ".join(text.casefold().split())
 
 

@@ -32,7 +32,6 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
 
 
 def negated(item: Item) -> list[int]:
-    """Return the places of negations."""
     listed = words("negations")
     return [
         place

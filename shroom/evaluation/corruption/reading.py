@@ -9,8 +9,7 @@ from typing import Any
 
 from shroom.core.datapoint import TASKS, Datapoint, Task, pair
 from shroom.core.paths import Source
-from shroom.core.problems import Problems, Stopped
-from shroom.evaluation.corruption import wizard
+from shroom.core.problems import Problems, Stopped, show
 from shroom.evaluation.corruption.items import Item
 from shroom.scoring.data_set_forms import row_at
 from shroom.scoring.datapoint_files import read_files
@@ -41,7 +40,6 @@ def read(
     own_files: list[tuple[str, list[tuple[Datapoint, str]]]] = []
 
     def others(documents: list[Document]) -> list[Document]:
-        """Read the documents with pairs or dialogues, and return the others."""
         rest = []
         for document in documents:
             points = _read(document, problems)
@@ -67,12 +65,12 @@ def _read(document: Document, problems: Problems) -> list[tuple[Datapoint, str]]
     data = document.read(Problems())
     row = {} if data is None else row_at(document, data, 0)
     of_pairs = "hyp" not in row and (HYPOTHESIS in row or document.ending in CSV)
-    if data is None or not (of_pairs or row.keys() >= wizard.KEYS):
+    if data is None or not (of_pairs or row.keys() >= _DIALOGUE):
         return None
     points: list[tuple[Datapoint, str]] = []
     with suppress(Stopped):  # the reason is among the problems
         rows = document.iter_items(data, problems)
-        points.extend((_pairs if of_pairs else wizard.responses)(rows, document.file, problems))
+        points.extend((_pairs if of_pairs else _responses)(rows, document.file, problems))
     return points
 
 
@@ -112,3 +110,43 @@ _FIELDS = Fields(
         Field("task", lambda it: (TASKS.get(str(it), Task.TS), ()), Task.TS, is_needed=False),
     )
 )
+
+
+#: The keys of a dialogue of Wizard of Wikipedia, the source of Conv-FEVER.
+_DIALOGUE = frozenset({"chosen_topic", "dialog"})
+#: The value if the wizard used no sentence.
+_UNUSED = "no_passages_used"
+
+
+def _responses(
+    dialogues: Iterable[Any], file: str, problems: Problems
+) -> Iterator[tuple[Datapoint, str]]:
+    """Yield each response of a wizard as a faithful datapoint, with the dialogue's knowledge."""
+    for index, dialogue in enumerate(dialogues):
+        turns = dialogue.get("dialog") if isinstance(dialogue, dict) else None
+        if not isinstance(turns, list) or not all(map(_is_turn, turns)):
+            expected, actual = "a dialogue with a list of turns, each with its text", show(dialogue)
+            problems.add("item-object", file, expected, actual, index=index, key="dialog")
+            continue
+        passages = [turn.get("retrieved_passages") for turn in turns]
+        knowledge = "\n".join(_texts([dialogue.get("chosen_topic_passage"), passages]))
+        for place, turn in enumerate(turns):
+            checked = (text for text in _texts(turn.get("checked_sentence")) if text != _UNUSED)
+            sentence = next(checked, "")
+            if "wizard" in str(turn.get("speaker")).lower() and sentence:
+                before = [earlier["text"] for earlier in turns[:place]]
+                premise = "\n".join([sentence, *before])
+                yield pair(premise, turn["text"], 0.0, "human"), knowledge
+
+
+def _is_turn(turn: Any) -> bool:
+    return isinstance(turn, dict) and isinstance(turn.get("text"), str)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a value, which may be lists and objects inside each other."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)

@@ -13,14 +13,11 @@ _FOLDER = Path(__file__).parent / "words"
 
 
 class Unit(NamedTuple):
-    """The dimension of a unit, and its size in the dimension's base unit."""
-
     dimension: str
     factor: Fraction
 
 
 def lines(name: str) -> list[str]:
-    """Return the lines of a list, without comments and blank lines."""
     text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     return [line.strip() for line in text.split("\n") if line.strip() and line[0] != "#"]
 
@@ -33,7 +30,6 @@ def words(name: str) -> frozenset[str]:
 
 @functools.cache
 def auxiliaries() -> dict[str, str]:
-    """Return each negated auxiliary that is one word, with the auxiliary itself."""
     rows = [line.split() for line in lines("auxiliaries")]
     return {negated: plain for plain, *others in rows for negated in others}
 

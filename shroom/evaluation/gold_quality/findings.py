@@ -66,6 +66,8 @@ class Finding(Plain):
     count: int
     about: str
     places: tuple[str, ...] = ()
+    #: How to correct it, if not as usual for its code.
+    own_fix: str = ""
     keys = ("code", "count", "about", "places", "severity")
 
     @property
@@ -74,7 +76,7 @@ class Finding(Plain):
 
     @property
     def fix(self) -> str:
-        return _ALL[self.code].fix
+        return self.own_fix or _ALL[self.code].fix
 
     @property
     def row(self) -> tuple[str, ...]:
@@ -91,7 +93,6 @@ class Finding(Plain):
 
 
 def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
-    """Return the names of the first few rows."""
     named = [(row, file.rows[row].get(file.edition.item.id_key)) for row in rows[:PLACES]]
     return tuple(
         f"item {row}" if id_ is None else f"item {row} (id {str(id_)[:60]})" for row, id_ in named
@@ -99,7 +100,12 @@ def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...
 
 
 def of_rows(
-    file: GoldFile, code: str, rows: Sequence[int] | NDArray[np.intp], about: str, key: str = ""
+    file: GoldFile,
+    code: str,
+    rows: Sequence[int] | NDArray[np.intp],
+    about: str,
+    key: str = "",
+    fix: str = "",
 ) -> Iterator[Finding]:
     """Yield a finding if there are rows; ``{}`` in its text is the number of items.
 
@@ -112,6 +118,5 @@ def of_rows(
             (row,) = file.edition.with_file_keys([file.rows[rows[0]]])
             got = show(row[name]) if name in row else f"keys {show([*row], width=200)}"
             about = f"{about}; got {got}"
-        yield Finding(
-            code, len(rows), about.replace("{}", counted(len(rows), "item"), 1), at(file, rows)
-        )
+        about = about.replace("{}", counted(len(rows), "item"), 1)
+        yield Finding(code, len(rows), about, at(file, rows), fix)

@@ -1,4 +1,4 @@
-"""Checks of the items of a gold: ids, texts, labels and votes."""
+"""Checks of the items of a gold: ids, texts, labels, votes and spans."""
 
 from __future__ import annotations
 
@@ -9,16 +9,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Reference
+from shroom.core.datapoint import Label, Reference
 from shroom.core.printing import counted
-from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, of_rows
+from shroom.evaluation.gold_quality.findings import CHECKS, PLACES, Finding, at, of_rows
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys
-from shroom.evaluation.gold_quality.sharing import Shared
-from shroom.evaluation.gold_quality.span_checks import check_spans
-from shroom.evaluation.gold_quality.votes import counts, item_votes, number, probabilities
+from shroom.evaluation.gold_quality.sharing import text_of
+from shroom.evaluation.gold_quality.votes import (
+    FORMS,
+    annotators_of,
+    characters,
+    hard_spans,
+    item_votes,
+    number,
+    probabilities,
+    soft_spans,
+)
+from shroom.metrics import agreement
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
-from shroom.scoring.rows import LABELS, TEXTS, P, Rows
+from shroom.scoring.kinds.quotes import other_unit, quotes
+from shroom.scoring.kinds.span_values import read_spans
+from shroom.scoring.rows import LABELS, P, Rows
+
+#: The distance of a probability from the share of the annotators up to which it counts as rounded.
+_ROUNDED = 0.01
+#: The codes of a gold for those of the reader of spans.
+_CODES = {
+    **dict.fromkeys(("span-value", "span-empty"), "span-value"),
+    **dict.fromkeys(("p-number", "p-finite", "p-range"), "p-value"),
+    "word-value": "label-value",
+}
 
 
 def findings(file: GoldFile) -> Iterator[Finding]:
@@ -47,11 +67,12 @@ def _groups(values: Sequence[Hashable]) -> list[list[int]]:
 
 def _differing(file: GoldFile, groups: Sequence[Sequence[int]]) -> int:
     """Return how many groups of rows have different answers."""
-    answers = [_answer(row, file) for row in file.rows]
+    answers = [answer(row, file) for row in file.rows]
     return sum(len({answers[place] for place in group}) > 1 for group in groups)
 
 
-def _answer(row: Mapping[str, Any], file: GoldFile) -> str:
+def answer(row: Mapping[str, Any], file: GoldFile) -> str:
+    """Return the annotation of an item as JSON."""
     keys = ("label", P) if file.kind == "binary" else annotation_keys(file.edition)
     own = [row[key] for key in keys if key in row and key not in ("annotations", "raw_annots")]
     return json.dumps(own, sort_keys=True, default=str)
@@ -79,37 +100,6 @@ def _ids(file: GoldFile) -> Iterator[Finding]:
         if file.is_annotated:
             about += f"; ids with different annotations: {_differing(file, groups)}"
         yield Finding("id-doubled", len(groups), about, at(file, [group[1] for group in groups]))
-
-
-def contradictions(
-    file: GoldFile, other: GoldFile, shared: Shared, *, is_one_split: bool
-) -> Iterator[Finding]:
-    """Yield contradictions with another file: answers to the same item, and ids."""
-    if file.is_annotated and other.is_annotated and file.edition.name == other.edition.name:
-        odd = [
-            own
-            for own, there in shared.exact.items()
-            if _answer(file.rows[own], file) != _answer(other.rows[there], other)
-        ]
-        about = f"{{}} with a different annotation in {other.name}"
-        yield from of_rows(file, "shared-answer", odd, about)
-    if is_one_split:
-        odd = [own for own, there in shared.exact.items() if file.ids[own] != other.ids[there]]
-        yield from of_rows(file, "shared-id", odd, f"{{}} with a different id in {other.name}")
-    if file.edition.item.id == "string":
-        theirs = dict(zip(other.ids, other.rows))
-        odd = [
-            place
-            for place, (id_, row) in enumerate(zip(file.ids, file.rows))
-            if id_ is not None and _differs(row, theirs.get(id_, {}))
-        ]
-        yield from of_rows(
-            file, "shared-id", odd, f"{{}} with an id that belongs to another item in {other.name}"
-        )
-
-
-def _differs(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return any(row[key] != other[key] for key in TEXTS if key in row and key in other)
 
 
 def _texts(file: GoldFile) -> Iterator[Finding]:
@@ -164,29 +154,43 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     bare, annotated = file.annotated & is_bare, file.annotated & np.invert(is_bare)
     expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
     label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
-    against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
-    for code, odd, about, key in (
-        ("label-value", bare, f"with votes but no {label_key} and no {p_key}", ""),
-        ("label-value", annotated & (label < 0), f"whose {label_key} is not {expected}", "label"),
-        ("p-value", annotated & np.isnan(p), f"whose {p_key} is not a number in [0, 1]", P),
-        ("label-p", against_p, "whose label contradicts p", ""),
+    about = f"{{}} with votes but no {label_key} and no {p_key}"
+    fix = f"compute {label_key} and {p_key} from the votes"
+    yield from of_rows(file, "label-value", np.flatnonzero(bare), about, fix=fix)
+    for code, odd, what, key in (
+        ("label-value", annotated & (label < 0), f"{label_key} is not {expected}", "label"),
+        ("p-value", annotated & np.isnan(p), f"{p_key} is not a number in [0, 1]", P),
     ):
-        yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}", key)
+        yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} whose {what}", key)
     odd_votes = file.where(lambda row: not _are_votes(row.get("labels")))
     about = "{} with a vote that is neither a label nor missing"
     yield from of_rows(file, "vote-value", odd_votes, about, "labels")
-    votes = item_votes(file)
-    if votes is not None:
-        table = Rows(file.file, len(rows), label, p, votes=np.column_stack(counts(votes.votes)))
-        what = {
-            "label-votes": "label differs from the majority vote",
-            "p-votes": "p differs from the share of votes for Hallucination",
-        }
-        for code, odd in against_votes(table).items():
-            yield from of_rows(file, code, odd, f"{{}} whose {what[code]}")
+    yield from _contradictions(file, label, p)
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], label_key, so)
     yield from _one_class(p[~np.isnan(p)], p_key, "rho is undefined")
+
+
+def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Iterator[Finding]:
+    votes = item_votes(file)
+    cast = None if votes is None else np.column_stack(agreement.counted(votes.votes)[::-1])
+    against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
+    table = Rows(file.file, len(label), label, p, votes=cast)
+    usual = Label.HALLUCINATION.value
+    flagged = next((f'"{word}"' for word in file.edition.own_labels), usual)
+    what = {
+        "label-p": "label contradicts p",
+        "label-votes": "label differs from the majority vote",
+        "p-votes": f"p differs from the share of votes for {flagged}",
+    }
+    is_clear = (label >= 0) & (p != 0.5)
+    for code, odd in {"label-p": np.flatnonzero(against_p), **against_votes(table)}.items():
+        about, fix = f"{{}} whose {what[code]}", CHECKS[code].fix.replace(usual, flagged)
+        are_all = is_clear[odd].sum() > 1 and not np.delete(is_clear, odd).any()
+        if are_all and file.edition.own_labels:
+            about += "; this concerns all items whose p is not 1/2, so check the order of the "
+            about += "labels in the edition"
+        yield from of_rows(file, code, odd, about, fix=fix)
 
 
 def _are_votes(value: Any) -> bool:
@@ -214,9 +218,83 @@ def _aspects(file: GoldFile) -> Iterator[Finding]:
         yield from _one_class(valid, aspect.key, so)
 
 
+def _spans(file: GoldFile) -> Iterator[Finding]:
+    """Yield the findings in the spans of a file, and contradictions with its annotators."""
+    keys = ("soft_labels", "hard_labels") if file.kind == "spans" else ("labels",)
+    labels = file.edition.annotation.labels
+    wrong = {
+        "span-value": "whose start or end is not a whole number",
+        "p-value": "whose probability is not a number in [0, 1]",
+        "span-outside": "that end outside the text",
+        "label-value": f"whose label is not one of {', '.join(labels)}",
+        "span-text": "whose text differs from the characters at their offsets",
+    }
+    bad: dict[str, list[int]] = {code: [] for code in wrong}
+    got = dict[str, str]()
+    marked = []
+    for place, (row, is_annotated) in enumerate(zip(file.rows, file.annotated)):
+        values = {key: row[key] for key in keys if row.get(key) is not None}
+        read = {key: read_spans(value, FORMS[key], labels) for key, value in values.items()}
+        faults = {_CODES.get(it.code, ""): it for _, own in read.values() for it in own}
+        got = {code: f"; got {it.form(it.value)}" for code, it in faults.items()} | got
+        codes = {*faults}
+        hyp = text_of(row, "hyp")
+        whole = [span for spans, _ in read.values() for span in spans or ()]
+        if isinstance(row.get("hyp"), str) and any(span.end > len(hyp) for span in whole):
+            codes.add("span-outside")
+        if hyp and any(other_unit(hyp, quote) is not None for quote in quotes(row)):
+            codes.add("span-text")
+        for code in codes - {""}:
+            bad[code].append(place)
+        if is_annotated:
+            marked.append(any(values.values()))
+    for code, what in wrong.items():
+        yield from of_rows(file, code, bad[code], f"{{}} with spans {what}{got.get(code, '')}")
+    if len(marked) > 1 and not any(marked):
+        about = "no item has a span, so a system that marks nothing gets a perfect score"
+        yield Finding("one-class", len(marked), about)
+    if file.kind == "spans":
+        about = "{} whose hard labels do not match the characters with a probability above 1/2"
+        yield from of_rows(file, "hard-soft", file.where(_hard_differ_from_soft), about)
+    yield from _span_votes(file)
+
+
+def _hard_differ_from_soft(row: Mapping[str, Any]) -> bool:
+    if not all(isinstance(row.get(key), list) for key in ("soft_labels", "hard_labels")):
+        return False
+    length = len(text_of(row, "hyp"))
+    soft, hard = soft_spans(row), hard_spans(row["hard_labels"])
+    return bool(np.any((characters(hard, length) > 0) != (characters(soft, length) > 0.5)))
+
+
+def _span_votes(file: GoldFile) -> Iterator[Finding]:
+    """Yield contradictions with the annotators, ignoring blanks and punctuation."""
+    odd, outside = [], []
+    for place in np.flatnonzero(file.annotated).tolist():
+        row = file.rows[place]
+        people, text = annotators_of(row, file.kind), text_of(row, "hyp")
+        if not people:
+            continue
+        if file.kind == "spans":
+            if any(end > len(text) for spans in people.values() for _, end in spans):
+                outside.append(place)
+            share = np.mean([characters(own, len(text)) for own in people.values()], axis=0)
+            letters = np.array([character.isalnum() for character in text], bool)
+            soft = characters(soft_spans(row), len(text))
+            if np.any(np.abs(share - soft)[letters] > _ROUNDED):
+                odd.append(place)
+        elif bool(row.get("labels")) != any(people.values()):
+            odd.append(place)
+    are_spans = file.kind == "spans"
+    what = "share of annotators who marked each character" if are_spans else "annotations"
+    yield from of_rows(file, "span-votes", odd, f"{{}} with spans that contradict the {what}")
+    about = "{} with an annotation past the end of the text"
+    yield from of_rows(file, "annotation-outside", outside, about)
+
+
 _BY_KIND = {
     "binary": _binary,
     "aspects": _aspects,
-    "spans": check_spans,
-    "labelled-spans": check_spans,
+    "spans": _spans,
+    "labelled-spans": _spans,
 }

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, of_rows
-from shroom.evaluation.gold_quality.item_checks import contradictions, findings
+from shroom.evaluation.gold_quality.item_checks import answer, findings
 from shroom.evaluation.gold_quality.power import detectable
 from shroom.evaluation.gold_quality.results import FileQuality, GoldQuality
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys, read_gold
@@ -21,6 +22,7 @@ from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut, left_out, usual_correlation
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import file_beside, resolve
+from shroom.scoring.rows import TEXTS
 
 #: The findings about items of another split, with their kinds and sentences.
 _SHARED = {
@@ -97,7 +99,7 @@ def gold_quality(
             if is_one_split:
                 pair = replace(pair, inputs={})  # tracks may have the same inputs
             pairs.append(pair)
-            between += contradictions(file, other, pair, is_one_split=is_one_split)
+            between += _contradictions(file, other, pair, is_one_split=is_one_split)
         qualities.append(_of_file(file, pairs, between, settings))
     return GoldQuality(qualities, settings, near, problems)
 
@@ -122,6 +124,37 @@ def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> list[Finding]:
         return []
     about = f'{counted(len(file.rows), "item")} without "{key}": intervals assume independent items'
     return [Finding("unit-missing", len(file.rows), about)]
+
+
+def _contradictions(
+    file: GoldFile, other: GoldFile, shared: Shared, *, is_one_split: bool
+) -> Iterator[Finding]:
+    """Yield contradictions with another file: answers to the same item, and ids."""
+    if file.is_annotated and other.is_annotated and file.edition.name == other.edition.name:
+        odd = [
+            own
+            for own, there in shared.exact.items()
+            if answer(file.rows[own], file) != answer(other.rows[there], other)
+        ]
+        about = f"{{}} with a different annotation in {other.name}"
+        yield from of_rows(file, "shared-answer", odd, about)
+    if is_one_split:
+        odd = [own for own, there in shared.exact.items() if file.ids[own] != other.ids[there]]
+        yield from of_rows(file, "shared-id", odd, f"{{}} with a different id in {other.name}")
+    if file.edition.item.id == "string":
+        theirs = dict(zip(other.ids, other.rows))
+        odd = [
+            place
+            for place, (id_, row) in enumerate(zip(file.ids, file.rows))
+            if id_ is not None and _differs(row, theirs.get(id_, {}))
+        ]
+        yield from of_rows(
+            file, "shared-id", odd, f"{{}} with an id that belongs to another item in {other.name}"
+        )
+
+
+def _differs(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return any(row[key] != other[key] for key in TEXTS if key in row and key in other)
 
 
 def _of_file(

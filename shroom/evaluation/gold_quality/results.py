@@ -19,14 +19,22 @@ from shroom.scoring.display.text import confidence, doubts, figure, how_made, in
 from shroom.scoring.result import Plain, Result
 from shroom.scoring.tables import Estimate, Row, Table
 
-#: The columns of the overview that count findings, by code.
+_THERE = "as an item in another split"
+_AS_THERE = f"output and reference {_THERE}"
+#: The columns of the overview that count findings: the code, and what is counted.
 _COUNTS = {
-    "ids": "id-doubled",
-    "texts": "item-doubled",
-    "empty": "text-empty",
-    "shared": "shared",
-    "near": "shared-near",
-    "input": "shared-input",
+    "ids": ("id-doubled", "ids that occur more than once"),
+    "texts": ("item-doubled", "items with the same texts as an earlier item"),
+    "empty": (
+        "text-empty",
+        "items without an output, or without a text to compare the output with",
+    ),
+    "shared": ("shared", f"items with the same {_AS_THERE}"),
+    "near": ("shared-near", f"items with nearly the same {_AS_THERE}"),
+    "input": (
+        "shared-input",
+        f"items that have the same input {_THERE} and are not counted as shared or near",
+    ),
 }
 #: How many annotators are listed, and the fewest texts of one who is.
 _LISTED, _FEW = 20, 20
@@ -56,7 +64,7 @@ class FileQuality(Plain):
     def counts(self) -> dict[str, int | None]:
         """The counts of the overview, ``None`` if there is nothing to compare with."""
         counts: dict[str, int | None] = {}
-        for name, code in _COUNTS.items():
+        for name, (code, _) in _COUNTS.items():
             counts[name] = max((it.count for it in self.findings if it.code == code), default=0)
         if not self.shared:
             counts |= {"shared": None, "input": None}
@@ -168,7 +176,6 @@ class GoldQuality(Result):
         return any(file.units and file.units < file.n for file in self.files)
 
     def _smallest(self) -> str:
-        """Return the smallest difference that a test on the gold is likely to detect."""
         found: dict[str, list[float]] = {}
         for one in (one for file in self.files for one in file.detectable):
             if one.difference is not None:
@@ -188,11 +195,9 @@ class GoldQuality(Result):
         return f"{what} in 4 of 5 cases is {size}{of}."
 
     def tables(self) -> list[Table]:
-        """Return an overview, what is found in each file, and how to read the figures."""
         return self._tables(with_fixes=False)
 
     def page_tables(self) -> list[Table]:
-        """Return the same tables, with what to do about each finding."""
         return self._tables(with_fixes=True)
 
     def _tables(self, *, with_fixes: bool) -> list[Table]:
@@ -205,23 +210,14 @@ class GoldQuality(Result):
         ]
 
     def _notes(self) -> Iterator[str]:
-        """Yield how to read the figures, and what they assume."""
-        is_compared = any(file.shared for file in self.files)
         with_annotators = [file for file in self.files if file.annotators]
-        yield "ids: ids that occur more than once"
-        yield "texts: items with the same texts as an earlier item"
-        yield "empty: items without an output, or without a text to compare the output with"
-        if is_compared:
-            same = "output and reference as an item in another split"
-            yield f"shared: items with the same {same}"
-            yield f"near: items with nearly the same {same}"
-            yield (
-                "input: items that have the same input as an item in another split and are not "
-                "counted as shared or near"
-            )
+        counts = [file.counts for file in self.files]
+        shown = {it: _COUNTS[it] for it in _COUNTS if any(own[it] is not None for own in counts)}
+        yield from (f"{name}: {about}" for name, (_, about) in shown.items())
         if any(len(file.shared) > 1 for file in self.files):
-            yield "shared, near, input: the largest count if there are several other splits"
-        if is_compared and not self.near:
+            names = ", ".join([*shown][3:])
+            yield f"{names}: the largest count if there are several other splits"
+        if "shared" in shown and not self.near:
             missing = "the search for near-duplicates was skipped, because datasketch is missing"
             yield f"{missing}: {install_hint('data')}"
         if with_annotators:
@@ -255,12 +251,10 @@ class GoldQuality(Result):
 
     @property
     def errors(self) -> int:
-        """How many findings make a score undefined or wrong."""
         return sum(file.counts["errors"] or 0 for file in self.files)
 
     @property
     def warnings(self) -> int:
-        """How many other findings there are."""
         return sum(file.counts["warnings"] or 0 for file in self.files)
 
     @property

@@ -43,8 +43,6 @@ def fits(row: Mapping[str, Any], edition: Edition) -> bool:
 
 @dataclass(eq=False)
 class GoldFile:
-    """The rows of one file."""
-
     file: str
     edition: Edition
     rows: list[dict[str, Any]]
@@ -87,7 +85,6 @@ class GoldFile:
         return np.array([any(row.get(key) is not None for key in keys) for row in self.rows], bool)
 
     def where(self, test: Callable[[dict[str, Any]], bool]) -> list[int]:
-        """Return the places of the rows that pass a test."""
         return [place for place, row in enumerate(self.rows) if test(row)]
 
 
@@ -190,13 +187,9 @@ def _of_data_set(
 def with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
     """Return the files; labels get the texts of the data file with the most common ids."""
     lenders = [file for file in files if file.has_texts and not file.is_annotated]
-    merged, used = [], set()
-    for file in files:
-        lender = None if file.has_texts else _lender(file, lenders)
-        if lender is not None:
-            used.add(lender.file)
-            file = _joined(file, lender)  # noqa: PLW2901
-        merged.append(file)
+    chosen = [None if file.has_texts else _lender(file, lenders) for file in files]
+    used = {lender.file for lender in chosen if lender is not None}
+    merged = [file if it is None else _joined(file, it) for file, it in zip(files, chosen)]
     return [file for file in merged if file.file not in used]
 
 

@@ -85,7 +85,6 @@ class Shared(Plain):
 
 
 def can_look_for_near() -> bool:
-    """Return whether datasketch, which finds near duplicates, is installed."""
     return find_spec("datasketch") is not None
 
 
@@ -103,7 +102,6 @@ def _filled(pairs: Sequence[tuple[str, str]]) -> list[tuple[int, tuple[str, str]
 
 
 def _same(own: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> dict[int, int]:
-    """Return the first equal pair of the other split for each pair that has one."""
     first = {pair: place for place, pair in reversed(_filled(other))}
     return {place: first[pair] for place, pair in _filled(own) if pair in first}
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.metrics.agreement import MISSING, Votes, padded
+from shroom.metrics.agreement import MISSING, padded
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.scoring.item_values import problem_of_p
@@ -21,11 +20,6 @@ from shroom.scoring.rows import LABELS, P
 FORMS = {"soft_labels": SoftSpan, "hard_labels": HardSpan, "labels": LabelledSpan}
 
 
-def counts(votes: Votes) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the number of yes votes of each item, and the number of votes."""
-    return (votes == 1).sum(axis=1), (votes != MISSING).sum(axis=1)
-
-
 def are_of_people(file: GoldFile) -> bool:
     """Return whether votes have the names of annotators; in a list they only have positions."""
     return file.kind != "binary" or any(isinstance(row.get("labels"), dict) for row in file.rows)
@@ -33,17 +27,9 @@ def are_of_people(file: GoldFile) -> bool:
 
 def item_votes(file: GoldFile) -> NamedVotes | None:
     """Return the votes on whole items, if any; a marked span counts as a yes to its text."""
-    if file.kind == "binary":
-        return binary_votes(file)
-    by_row = [
-        {name: int(bool(marked)) for name, marked in annotators_of(row, file.kind).items()}
-        for row in file.rows
-    ]
-    return _by_name(by_row)
-
-
-def binary_votes(file: GoldFile) -> NamedVotes | None:
-    """Return the votes in ``labels``: a list, or an object with a label for each annotator."""
+    if file.kind != "binary":
+        people = [annotators_of(row, file.kind) for row in file.rows]
+        return _by_name([{name: int(bool(it)) for name, it in own.items()} for own in people])
     values = [row.get("labels") for row in file.rows]
     if are_of_people(file):
         named = [value if isinstance(value, dict) else {} for value in values]
@@ -63,7 +49,6 @@ def probabilities(file: GoldFile) -> Floats:
 
 
 def number(label: Any) -> int:
-    """Return a label as a vote."""
     return LABELS.get(label, MISSING) if isinstance(label, str) else MISSING
 
 
@@ -84,7 +69,6 @@ def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _marked_text(value: Any) -> str:
-    """Return the text that an annotator marked; a bar means nothing."""
     return str(value or "").replace("|", "").strip()
 
 

@@ -1,27 +1,32 @@
-"""Judged datapoints of data sets that detectors are evaluated on."""
+"""The data sets that detectors are evaluated on, from names or rows to judged datapoints."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
-from shroom.core.paths import Source
-from shroom.core.printing import counted
-from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.registry import data_set
-from shroom.evaluation.matrix.named_data import Named, named_in
+from shroom.core.paths import Source, shown_path
+from shroom.core.printing import counted, nearest, printable
+from shroom.core.problems import InvalidInput, Problems, ShroomError, UnknownName
+from shroom.datasets.download.sources import path_here
+from shroom.datasets.registry import DATA_SETS, data_set, guess, refuse_another
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_choice import latest
-from shroom.scoring.in_memory import Data, are_several
+from shroom.scoring.in_memory import Data, are_several, as_source, is_path
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
 from shroom.scoring.result import Plain
+
+#: ``NAME=PATH`` or ``NAME:VIEW=PATH``; a path may also contain an equals sign.
+_NAMED = re.compile(r"(?P<name>[\w-]*)(:(?P<view>[\w-]*))?=(?P<path>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,12 +56,10 @@ class Subject(Plain):
 
     @property
     def n(self) -> int:
-        """Number of datapoints."""
         return len(self.datapoints)
 
     @property
     def units(self) -> int:
-        """Number of units."""
         return int(self.unit.max()) + 1
 
     @property
@@ -66,7 +69,6 @@ class Subject(Plain):
 
     @property
     def size(self) -> str:
-        """How many items there are, of how many units, and how many are hallucinations."""
         units = f" in {counted(self.units, 'unit')}" if self.units < self.n else ""
         text = f"{counted(self.n, 'item')}{units}, "
         text += f"{counted(self.hallucinations, 'hallucination')} "
@@ -79,27 +81,21 @@ class Subject(Plain):
 
     @property
     def hallucinations(self) -> int:
-        """Number of hallucinations."""
         return int(self.label.sum())
 
     @property
     def content(self) -> str:
-        """A digest of the texts and judgements."""
         return digest_of(self.datapoints, judged=True)
 
 
 def subjects(
     datasets: Data | Sequence[Data | Subject] | Mapping[str, Data],
 ) -> list[Subject]:
-    """Return the named data; files of the same data set and view form one subject.
-
-    Each is named as on a command line, or is rows or a data frame; a mapping gives them names of
-    their own.
-    """
+    """Return the named data; files of the same data set and view form one subject."""
     if are_several(datasets) and all(isinstance(it, Subject) for it in datasets):
         return list(datasets)
     groups: dict[str, list[Named]] = {}
-    for spec in named_in(datasets):
+    for spec in _named_in(datasets):
         groups.setdefault(spec.key, []).append(spec)
     return [_subject(key, group) for key, group in groups.items()]
 
@@ -186,3 +182,72 @@ def _versions(spec: Named) -> tuple[list[Document], list[Document]]:
     if older and not Path(spec.path).is_dir():
         raise ShroomError(f"{spec.path} has several versions of one split; choose one of its files")
     return [it for it in documents if it not in older], older
+
+
+@dataclass(frozen=True)
+class Named:
+    dataset: str
+    view: str
+    path: Source
+    note: str = ""
+    name: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its given name; otherwise the data set and, unless it is the default, the view."""
+        if self.name:
+            return self.name
+        usual = next(iter(data_set(self.dataset).views))
+        return self.dataset if self.view == usual else f"{self.dataset}:{self.view}"
+
+
+def named(text: str) -> Named:
+    """Return the data set that is specified by ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]``."""
+    parts, names = _NAMED.fullmatch(text), ", ".join(DATA_SETS)
+    if parts and not Path(text).exists():
+        spec = _viewed(parts["name"], parts["view"], parts["path"])
+        refuse_another(spec.dataset, spec.path)
+        return spec
+    if Path(text).exists():
+        name = guess(text)
+        if name is None:
+            what = "a pipe" if is_pipe(text) else "in an unknown format"
+            raise ShroomError(
+                f"{text} is {what}; specify the data set: NAME={text}, where NAME is one of {names}"
+            )
+        return _viewed(name, None, text, f"{text}: recognised as {name} by its format")
+    name, _, view = text.partition(":")
+    if name not in DATA_SETS:
+        what = f"is neither a file nor a data set;{nearest(name.lower(), DATA_SETS)}"
+        raise UnknownName(f"{printable(text)}: {what} write NAME=PATH; NAME is one of {names}")
+    path = shown_path(path_here(name))
+    return _viewed(name, view or None, path, f"{text}: read from {path}")
+
+
+def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
+    source = data_set(name)
+    source.view(view)  # so that an unknown one is refused
+    return Named(name, view or next(iter(source.views)), shown_path(path), note)
+
+
+def _named_in(datasets: Data | Sequence[Data] | Mapping[str, Data]) -> list[Named]:
+    if isinstance(datasets, Mapping):
+        return [
+            replace(_named_or_rows(data, str(name)), name=str(name))
+            for name, data in datasets.items()
+        ]
+    listed = datasets if are_several(datasets) else [datasets]
+    return [_named_or_rows(data, f"data {place}") for place, data in enumerate(listed, 1)]
+
+
+def _named_or_rows(data: Data, name: str) -> Named:
+    if is_path(data):
+        return named(os.fspath(data))
+    source = as_source(data, name)
+    dataset = guess(source)  # by the keys of the first row
+    if dataset is None:
+        raise ShroomError(
+            f"{name}: unknown format; rows need the keys of a data set, such as "
+            "hyp, src, tgt, task, label and p(Hallucination)"
+        )
+    return Named(dataset, next(iter(data_set(dataset).views)), source, name=name)

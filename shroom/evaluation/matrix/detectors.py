@@ -1,15 +1,21 @@
-"""The detectors that are evaluated, from their names on a command line or in a call."""
+"""The detectors that are evaluated, with their p, which are stored, and their thresholds."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Union
 from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
@@ -17,12 +23,27 @@ from shroom.core.version import __version__
 from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import REGISTRY
+from shroom.evaluation.matrix.datasets import Subject, digest_of
+from shroom.inference import store as inference
+from shroom.inference.run_settings import RUN, Run
+from shroom.metrics.accuracy_by_threshold import (
+    accuracy_by_threshold,
+    balanced_accuracy_by_threshold,
+)
+from shroom.scoring.result import Plain
+
+#: The file in the folder of stored p.
+FILE = "p.sqlite"
+_SCOPE = "evaluate"
+#: Metrics that a threshold can be tuned for.
+MEASURES = {
+    "balanced_accuracy": balanced_accuracy_by_threshold,
+    "accuracy": accuracy_by_threshold,
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A detector with its settings."""
-
     name: str
     argument: str
     detector: Detector
@@ -53,15 +74,7 @@ Detectors = Union[
 
 
 def contenders(detectors: Detectors) -> list[Contender]:
-    """Return detectors from ``NAME``, ``NAME=MODEL``, recipe files or detector objects.
-
-    The keys of a mapping are used as names.
-
-    Examples
-    --------
-    >>> [one.name for one in contenders(["lexical", "baselines/cross-encoder.toml"])]
-    ['lexical', 'cross-encoder']
-    """
+    """Return detectors from ``NAME``, ``NAME=MODEL``, recipe files or detector objects."""
     if isinstance(detectors, Mapping):
         chosen = [replace(_contender(it), name=name) for name, it in detectors.items()]
     else:
@@ -91,21 +104,18 @@ def _contender(text: str | Detector | Contender) -> Contender:
         return Contender(text.name, type(text).__name__, text, {"object": uuid4().hex})
     text = REGISTRY.checked_name(text)
     head, equals, model = text.partition("=")
-    has_model = bool(equals) and head in REGISTRY
-    if has_model and not model:
-        raise ShroomError(f"{text} has no model; write {head}=MODEL")
-    recipe = Recipe(head, head, {"model": model}) if has_model else Recipe.of(text)
-    if text in REGISTRY and REGISTRY[text].also.startswith("--model"):
+    is_named = head in REGISTRY
+    if is_named and not model and (equals or REGISTRY[head].also.startswith("--model")):
         raise ShroomError(
-            f"{text} needs a model; write {text}=MODEL (a folder, a file or a name on the hub), or "
+            f"{text} has no model; write {head}=MODEL (a folder, a file or a name on the hub), or "
             "use a recipe file"
         )
+    recipe = Recipe(head, head, {"model": model}) if is_named and model else Recipe.of(text)
     settings = dict(recipe.settings)
     return Contender(recipe.name, text, recipe.make(), settings, recipe.precision)
 
 
 def _content(value: Any) -> Any:
-    """Return a setting with the digest of each file in it."""
     if isinstance(value, dict):
         return {key: _content(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -113,3 +123,132 @@ def _content(value: Any) -> Any:
     if isinstance(value, str) and Path(value).is_file():
         return [value, hashlib.sha256(Path(value).read_bytes()).hexdigest()]
     return value
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """The p of a detector with six digits; ``seconds`` is ``None`` if the run was interrupted."""
+
+    p: NDArray[np.float64]
+    seconds: float | None
+    notes: tuple[str, ...] = ()
+
+
+class Store:
+    """A folder with the p of each detector on datapoints; ``fresh`` replaces p stored before."""
+
+    def __init__(self, folder: Path, *, fresh: bool = False) -> None:
+        self.folder = folder
+        self.reused = 0  #: number of stored results that were used
+        self._fresh = fresh
+        self._made: set[str] = set()
+
+    def p(self, contender: Contender, datapoints: Sequence[Datapoint], run: Run = RUN) -> Cell:
+        """Return the p of datapoints: stored ones, otherwise computed by the detector."""
+        run = replace(run, precision=run.precision or contender.precision)
+        parts = contender.fingerprint[:16], digest_of(datapoints)[:16], run.precision
+        key = "-".join(filter(None, parts))
+        again = not self._fresh or key in self._made
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ShroomError(f"{self.folder}: cannot be created: {error.strerror}") from error
+        with closing(inference.Store(self.folder / FILE, math.inf, run.note)) as cells:
+            known = cells.get(_SCOPE, [key]) if again else {}
+            if known:
+                self.reused += 1
+                content = json.loads(known[key])
+                return Cell(np.array(content["p"]), content["seconds"], tuple(content["notes"]))
+            cell = self._made_by(contender, datapoints, run, key, resume=again)
+            content = {"p": cell.p.tolist(), "seconds": cell.seconds, "notes": cell.notes}
+            cells.put(_SCOPE, {key: json.dumps(content).encode()})
+        self._made.add(key)
+        return cell
+
+    def _made_by(
+        self,
+        contender: Contender,
+        datapoints: Sequence[Datapoint],
+        run: Run,
+        key: str,
+        *,
+        resume: bool,
+    ) -> Cell:
+        """Return computed p; partial results of an interrupted run are used."""
+        notes: dict[str, None] = {}
+        hint = "wait until it ends, or choose another folder with --runs"
+        partial = self.folder / f"{key}{inference.PARTIAL}"
+        with inference.kept(partial, run.note, resume=resume, hint=hint) as store:
+            resumed = store.n > 0
+            began = time.perf_counter()
+            own_run = replace(run, stores=(store, *run.stores), note=notes.setdefault)
+            unseen = int(contender.detector.out_of_fold_items(datapoints, own_run).sum())
+            if unseen:
+                own_run.note(
+                    f"the detector was fitted on {unseen} of the {len(datapoints)} items; p is "
+                    "cross-validated for the items that it was fitted on"
+                )
+            p = contender.detector.p(datapoints, own_run)
+            seconds = None if resumed else time.perf_counter() - began
+            return Cell(np.round(p, 6), seconds, tuple(notes))
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The threshold above which p is labelled Hallucination, and its origin."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Split(Plain):
+    """The datapoints that thresholds are tuned on, which are not scored."""
+
+    name: str
+    datapoints: list[Datapoint]
+    label: NDArray[np.bool_]
+    left_out: int
+    tuned_for: str
+    keys = ("name", "n", "hallucinations", "left_out", "tuned_for")
+
+    def __repr__(self) -> str:
+        return f"Split({self.name}, n={self.n}, hallucinations={self.hallucinations})"
+
+    def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
+        """Return the best threshold, in a tie the nearest to 0.5; ``seen``: it is in-sample."""
+        curve = MEASURES[self.tuned_for](p, self.label)
+        source = f"tuned for {self.tuned_for} on {self.name} (n = {len(p)})"
+        source += ", with items that the detector was fitted on" if seen else ""
+        return Threshold(curve.best_threshold, source)
+
+    @property
+    def n(self) -> int:
+        return len(self.datapoints)
+
+    @property
+    def hallucinations(self) -> int:
+        return int(self.label.sum())
+
+
+def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) -> Split:
+    for subject in tuned_on:
+        for other in scored:
+            if subject.files & other.files:
+                raise ShroomError(
+                    f"{', '.join(subject.paths)}: tuning data and scored data share a file, but "
+                    "thresholds are never tuned on scored items; choose another split to tune on"
+                )
+    scored_hyps = {point.hyp for subject in scored for point in subject.datapoints}
+    points = [point for subject in tuned_on for point in subject.datapoints]
+    label = np.concatenate([subject.label for subject in tuned_on])
+    free = np.array([point.hyp not in scored_hyps for point in points])
+    name = " and ".join(f"{subject.name} ({', '.join(subject.paths)})" for subject in tuned_on)
+    if not label[free].any() or label[free].all():
+        raise ShroomError(
+            f"{name}: tuning needs unscored items with both labels, but "
+            f"{len(points) - int(free.sum())} of {len(points)} items are also scored; "
+            "choose another split to tune on"
+        )
+    chosen = [point for point, ok in zip(points, free) if ok]
+    return Split(name, chosen, label[free], len(points) - len(chosen), measure)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Callable
+from typing import Callable, NamedTuple
 
 import numpy as np
 
@@ -15,21 +16,35 @@ from shroom.core.datapoint import Datapoint
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.evaluation.matrix.datasets import Subject
 from shroom.evaluation.matrix.datasets import subjects as subjects_in
-from shroom.evaluation.matrix.detectors import Contender, Detectors, contenders
-from shroom.evaluation.matrix.leads import Entry, lead
-from shroom.evaluation.matrix.prediction_store import Cell, Store
-from shroom.evaluation.matrix.results import METRICS, Matrix, Row, Scores
-from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
+from shroom.evaluation.matrix.detectors import (
+    Cell,
+    Contender,
+    Detectors,
+    Split,
+    Store,
+    Threshold,
+    contenders,
+)
+from shroom.evaluation.matrix.results import METRICS, Lead, Matrix, Row, Scores
 from shroom.inference.run_settings import RUN, Run
-from shroom.metrics.base import Array, Metric
+from shroom.metrics.base import Array, Floats, Metric
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.scoring.in_memory import Data
-from shroom.scoring.tables import score_cells
+from shroom.scoring.tables import Estimate, score_cells
 
 #: Returns a context with the run of a label, such as "lexical on felm".
 Watch = Callable[[str], AbstractContextManager[Run]]
+
+
+class _Entry(NamedTuple):
+    """A detector on a data set: its AUROC, and the metric of units with its statistics."""
+
+    name: str
+    auroc: Estimate
+    metric: Metric
+    statistics: Array
 
 
 def evaluate(
@@ -78,7 +93,7 @@ def evaluate(
     if not (chosen and subjects):
         raise ShroomError("nothing to evaluate; choose at least one detector and one data set")
     rows = []
-    entries: dict[str, list[Entry]] = {subject.name: [] for subject in subjects}
+    entries: dict[str, list[_Entry]] = {subject.name: [] for subject in subjects}
     for contender in chosen:
         predict = partial(_predict, contender, store, watch)
         threshold = Threshold(float(contender.detector.threshold_), "the detector's own")
@@ -88,14 +103,12 @@ def evaluate(
         cells = []
         for subject in subjects:
             cell = predict(subject.name, subject.datapoints)
-            scores, auroc = _scores(subject, threshold, cell, contender, intervals)
+            scores, entry = _scores(subject, threshold, cell, contender, intervals)
             cells.append(scores)
-            entries[subject.name].append(
-                Entry(contender.name, scores.estimates[AUROC.name], *auroc)
-            )
+            entries[subject.name].append(entry)
         about = contender.name, contender.argument, contender.fingerprint
         rows.append(Row(*about, threshold, tuple(cells)))
-    leads = tuple(lead(name, of_subject, intervals) for name, of_subject in entries.items())
+    leads = tuple(_lead(name, of_subject, intervals) for name, of_subject in entries.items())
     return Matrix(tuple(subjects), tuple(rows), intervals, split, leads)
 
 
@@ -115,8 +128,8 @@ def _predict(
 
 def _scores(
     subject: Subject, threshold: Threshold, cell: Cell, contender: Contender, settings: Intervals
-) -> tuple[Scores, tuple[Metric, Array]]:
-    """Return the scores of a detector on a data set, and its AUROC as a metric of units."""
+) -> tuple[Scores, _Entry]:
+    """Return the scores of a detector on a data set, and its AUROC with the units' statistics."""
     label = cell.p > threshold.value
     columns = (label, cell.p, subject.label, subject.p)
     scored = {
@@ -127,4 +140,32 @@ def _scores(
     time = None if cell.seconds is None else 1000 * cell.seconds / subject.n
     seen = contender.in_sample(subject.datapoints)
     cells = score_cells(scores, intervals, seen)
-    return Scores(subject.name, seen, cells, time, cell.notes), scored[AUROC]
+    entry = _Entry(contender.name, cells[AUROC.name], *scored[AUROC])
+    return Scores(subject.name, seen, cells, time, cell.notes), entry
+
+
+def _lead(dataset: str, entries: Sequence[_Entry], settings: Intervals) -> Lead:
+    """Return the lead of the best of some detectors on a data set."""
+    seen = tuple(it.name for it in entries if it.auroc.star)
+    fair = [it for it in entries if not it.auroc.star and it.auroc.value is not None]
+    fair.sort(key=lambda it: -(it.auroc.value or 0.0))
+    ranked = tuple((it.name, it.auroc) for it in fair)
+    if len(fair) < 2:
+        return Lead(dataset, ranked, seen)
+    one, other = fair[0].metric, fair[1].metric
+    difference = replace(
+        one,
+        # The same weights, so that each resample draws the same units for both.
+        score=lambda rows, weights: one.score(rows, weights) - other.score(rows, weights),
+        influence=_influence(one, other),
+        bounds=(-1.0, 1.0),
+    )
+    values, intervals = estimates([(difference, fair[0].statistics)], settings)
+    return Lead(dataset, ranked, seen, Estimate(values[one.name], intervals[one.name]))
+
+
+def _influence(one: Metric, other: Metric) -> Callable[[Array], Floats] | None:
+    first, second = one.influence, other.influence
+    if first is None or second is None:
+        return None
+    return lambda rows: first(rows) - second(rows)

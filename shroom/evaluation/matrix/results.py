@@ -10,8 +10,7 @@ import numpy as np
 
 from shroom.core.printing import counted
 from shroom.evaluation.matrix.datasets import Subject
-from shroom.evaluation.matrix.leads import Lead
-from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
+from shroom.evaluation.matrix.detectors import Split, Threshold
 from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
@@ -22,9 +21,12 @@ from shroom.scoring.display.text import (
     confidence,
     doubts,
     drawn,
+    figure,
     footnote,
     how_made,
+    in_words,
     starred,
+    within,
 )
 from shroom.scoring.result import Plain, Result, Scored, rounded
 from shroom.scoring.tables import Beside, Estimate, Table, score_cells
@@ -32,18 +34,18 @@ from shroom.scoring.tables import Row as Cells
 
 #: Metrics, in the order of the columns.
 METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
-NAMES = tuple(metric.name for metric in METRICS)
 #: The heads of the metrics' columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
 FLOOR = "floor: majority label"
 #: The number of letters of a detector's name in text, and of a line.
 _NAME, WIDTH = 21, 100
+#: The AUROC of a detector that does not look at the texts.
+_CHANCE = 0.5
+_NONE = Estimate(None)
 
 
 @dataclass(frozen=True, repr=False)
 class Scores(Scored):
-    """A detector on a data set."""
-
     dataset: str
     in_sample: int
     estimates: dict[str, Estimate]
@@ -57,15 +59,12 @@ class Scores(Scored):
 
     @property
     def time(self) -> str:
-        """The time per item, rounded."""
         value = self.ms_per_item
         return UNDEFINED if value is None else f"{value:.{2 if value < 10 else 0}f}"
 
 
 @dataclass(frozen=True, repr=False)
 class Row(Plain):
-    """A detector."""
-
     detector: str
     given: str
     fingerprint: str
@@ -74,6 +73,47 @@ class Row(Plain):
 
     def __repr__(self) -> str:
         return f"Row({self.detector}: {', '.join(map(repr, self.cells))})"
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The detectors on a data set with their AUROC, the best first, and the first two's difference.
+
+    The difference is paired. Detectors that were fitted on items of the data set are not ranked.
+    """
+
+    dataset: str
+    ranked: tuple[tuple[str, Estimate], ...]
+    in_sample: tuple[str, ...]
+    difference: Estimate = _NONE
+
+    def sentence(self, how: Intervals) -> str:
+        """Return the answer for the data set, which claims no more than the intervals show."""
+        named = in_words(self.in_sample)
+        seen = f"not ranked because of in-sample scores: {named}" if self.in_sample else ""
+        if not self.ranked:
+            return f"On {self.dataset}, no AUROC can be compared{f' ({seen})' if seen else ''}."
+        (best, auroc), *others = self.ranked
+        figures = "; ".join(filter(None, (f"AUROC {_shown(auroc, how)}", seen)))
+        second = f"{others[0][0]} (difference {_shown(self.difference, how)})" if others else ""
+        if auroc.ci is None:
+            who = f"{best} is first ({figures})" if second else f"{best} has {figures}"
+            answer = f"{who}; without an interval, nothing can be concluded"
+        elif auroc.ci[0] <= _CHANCE:
+            who = f"{best} is first, but" if second else f"{best} is"
+            answer = f"{who} not shown to be better than chance ({figures})"
+        elif not second:
+            answer = f"{best} is better than chance ({figures})"
+        elif self.difference.ci is not None and self.difference.ci[0] > 0:
+            answer = f"{best} is best ({figures}), better than {second}"
+        else:
+            answer = f"{best} is first ({figures}), but not shown to be better than {second}"
+        return f"On {self.dataset}, {answer}."
+
+
+def _shown(it: Estimate, how: Intervals) -> str:
+    shown = UNDEFINED if it.value is None else figure(it.value)
+    return ", ".join(filter(None, (shown, within(it.ci, how))))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,7 +210,6 @@ class Matrix(Result):
         return self.split
 
     def _notes(self) -> Iterator[str]:
-        """Yield notes on how the figures were computed."""
         cells = [(row, cell) for row in self.rows for cell in row.cells]
         sizes = {subject.name: subject.n for subject in self.subjects}
         yield from footnote(
