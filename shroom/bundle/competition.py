@@ -19,7 +19,7 @@ from shroom.metrics.base import Metric
 from shroom.scoring.editions.competition import MAX_KEY, Column, Phase, in_utc
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.validation import PAGES, page_problem
-from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.kinds.base import kind_of, ranking_metrics
 
 #: Time between the starts of two phases, if the edition has no dates.
 DAYS = dt.timedelta(days=28)

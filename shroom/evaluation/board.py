@@ -20,7 +20,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name
 from shroom.scoring.rows import Rows
 from shroom.scoring.signature import gold_hash, joined, signature
-from shroom.scoring.units import unit_of
+from shroom.scoring.slices import unit_of
 from shroom.scoring.verdict import Checked
 
 #: A score of each system on each resample, by metric: arrays of shape [systems, b].
@@ -60,7 +60,7 @@ class Board:
 
     @property
     def unit(self) -> Items | None:
-        """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
+        """The unit of each item; see :func:`~shroom.scoring.slices.unit_of`."""
         return unit_of(self.gold, self.edition)
 
     def add(self, system: str, track: AlignedPair) -> None:

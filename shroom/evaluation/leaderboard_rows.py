@@ -19,11 +19,10 @@ from shroom.metrics.base import Floats, Metric
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals, interval, mean_interval
 from shroom.scoring.in_memory import InMemory
-from shroom.scoring.kinds.base import floor_or_reference
-from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.kinds.base import floor_or_reference, kind_of, ranking_metrics
 from shroom.scoring.signature import gold_hash
+from shroom.scoring.slices import share_items
 from shroom.scoring.tables import Estimate, score_cells
-from shroom.scoring.units import share_items
 from shroom.scoring.votes import estimated, read_votes
 
 

@@ -37,7 +37,7 @@ class TwoGolds:
 
     @property
     def unit(self) -> Items:
-        """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
+        """The unit of each item; see :func:`~shroom.scoring.slices.unit_of`."""
         words: list[Hashable] = list(range(self.n))
         for board, items in ((self.new, self.new_items), (self.old, self.old_items)):
             group = board.gold.groups.get(board.edition.item.unit)

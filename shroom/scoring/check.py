@@ -27,11 +27,10 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
-from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.base import kind_of
 from shroom.scoring.row_reader import read_rows
-from shroom.scoring.rows import P, Role, Rows
-from shroom.scoring.slices import SLICES
-from shroom.scoring.units import add_keys
+from shroom.scoring.rows import SLICES, P, Role, Rows
+from shroom.scoring.slices import add_keys
 from shroom.scoring.verdict import Checked
 
 

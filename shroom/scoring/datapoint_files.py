@@ -20,12 +20,10 @@ from shroom.scoring.editions.files import default, resolve
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import is_missing
-from shroom.scoring.kinds.base import Fault, Field, Fields, Read
+from shroom.scoring.kinds.base import Fault, Field, Fields, Read, kind_of
 from shroom.scoring.kinds.binary import BINARY
 from shroom.scoring.kinds.labelled_spans import LABELS
-from shroom.scoring.kinds.quotes import past_end
-from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.kinds.span_values import hard_of, share_marked, soft_of, sum_of
+from shroom.scoring.kinds.span_values import hard_of, past_end, share_marked, soft_of, sum_of
 from shroom.scoring.kinds.spans import HARD, SOFT
 from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role

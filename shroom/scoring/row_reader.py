@@ -22,9 +22,8 @@ from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.csv_files import RowWithGaps
 from shroom.scoring.data_set_forms import names_in, read_own
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
-from shroom.scoring.kinds.base import Fault, Fields
-from shroom.scoring.kinds.quotes import quotes
-from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.base import Fault, Fields, kind_of
+from shroom.scoring.kinds.span_values import quotes
 from shroom.scoring.rows import GROUPS, KEYS, TEXTS, Group, P, Role, Rows, renames
 
 if TYPE_CHECKING:

@@ -23,6 +23,8 @@ LABELS: dict[Any, int] = {label.value: int(label is Label.HALLUCINATION) for lab
 KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels")
 #: The columns by which scores can be sliced.
 GROUPS = ("task", "model", "ref")
+#: Default keys to slice scores by.
+SLICES = (*GROUPS, "agreement")
 TEXTS = ("hyp", "src", "tgt")
 #: Other spellings of p, in lower case and without punctuation.
 _P_SPELLED = (

@@ -10,11 +10,18 @@ from shroom.core.problems import Problems, ShroomError, UnknownName
 from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.check import check
-from shroom.scoring.kinds.registry import kind_of, with_ranking_metrics
+from shroom.scoring.kinds.base import kind_of, with_ranking_metrics
 from shroom.scoring.results import Score, TrackScore, flat
+from shroom.scoring.rows import SLICES
 from shroom.scoring.signature import signature
-from shroom.scoring.slices import SLICES, group_of, missing, slice_keys
-from shroom.scoring.units import missing_units, unit_of, with_unit
+from shroom.scoring.slices import (
+    group_of,
+    missing,
+    missing_units,
+    slice_keys,
+    unit_of,
+    with_unit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

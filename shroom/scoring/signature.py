@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from shroom.core.version import __version__
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import digest
-from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.base import kind_of
 from shroom.scoring.rows import Rows
 
 

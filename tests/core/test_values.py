@@ -15,8 +15,15 @@ from shroom.scoring.editions.edition import Split
 from shroom.scoring.editions.files import default
 from shroom.scoring.editions.validation import warnings_of
 from shroom.scoring.in_memory import row_of
-from shroom.scoring.kinds.quotes import Quote, other_unit
-from shroom.scoring.kinds.span_values import HardSpan, LabelledSpan, SoftSpan, hard_of, sum_of
+from shroom.scoring.kinds.span_values import (
+    HardSpan,
+    LabelledSpan,
+    Quote,
+    SoftSpan,
+    hard_of,
+    other_unit,
+    sum_of,
+)
 from shroom.scoring.rows import P
 
 #: Anywhere on Earth.

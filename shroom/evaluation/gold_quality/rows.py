@@ -21,7 +21,7 @@ from shroom.scoring.data_set_forms import form_of, row_at
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import NAMES, built_in
 from shroom.scoring.input_files import JSON, TABLES, Document, documents_among_others
-from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.base import kind_of
 from shroom.scoring.kinds.spans import ANNOTATIONS
 from shroom.scoring.rows import TEXTS, P, Role
 

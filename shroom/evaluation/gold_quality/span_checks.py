@@ -17,8 +17,7 @@ from shroom.evaluation.gold_quality.votes import (
     hard_spans,
     soft_spans,
 )
-from shroom.scoring.kinds.quotes import other_unit, quotes
-from shroom.scoring.kinds.span_values import read_spans
+from shroom.scoring.kinds.span_values import other_unit, quotes, read_spans
 
 #: The distance of a probability from the share of the annotators up to which it counts as rounded.
 _ROUNDED = 0.01

@@ -173,7 +173,7 @@ def page_problem(path: Path, folder: Path) -> str:
 
 
 def _wrong_metrics(edition: Edition) -> Iterator[str]:
-    from shroom.scoring.kinds.registry import kind_of
+    from shroom.scoring.kinds.base import kind_of
     from shroom.scoring.metric_registry import METRICS
 
     kind = kind_of(edition)

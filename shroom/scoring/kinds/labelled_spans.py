@@ -20,8 +20,13 @@ from shroom.scoring.kinds.base import (
     Read,
     named,
 )
-from shroom.scoring.kinds.quotes import check_pair, check_texts
-from shroom.scoring.kinds.span_values import LabelledSpan, read_spans, spans_meant
+from shroom.scoring.kinds.span_values import (
+    LabelledSpan,
+    check_pair,
+    check_texts,
+    read_spans,
+    spans_meant,
+)
 from shroom.scoring.rows import Role, Rows
 
 if TYPE_CHECKING:

@@ -15,10 +15,11 @@ from shroom.scoring.kinds.base import (
     Kind,
     named,
 )
-from shroom.scoring.kinds.quotes import check_pair, check_texts
 from shroom.scoring.kinds.span_values import (
     HardSpan,
     SoftSpan,
+    check_pair,
+    check_texts,
     hard_of,
     read_spans,
     soft_of,
