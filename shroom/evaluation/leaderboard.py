@@ -26,7 +26,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, Submissions, as_source, is_path
 from shroom.scoring.kinds.base import ranking_metrics
-from shroom.scoring.signature import joined
+from shroom.scoring.result import joined
 from shroom.scoring.slices import with_unit
 
 

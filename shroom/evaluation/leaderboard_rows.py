@@ -20,7 +20,6 @@ from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals, interval, mean_interval
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.kinds.base import floor_or_reference, kind_of, ranking_metrics
-from shroom.scoring.signature import gold_hash
 from shroom.scoring.slices import share_items
 from shroom.scoring.tables import Estimate, score_cells
 from shroom.scoring.votes import estimated, read_votes
@@ -109,8 +108,8 @@ def annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
         voted, _ = read_votes(gold if named_gold else path, edition)
     except ShroomError:
         return []
-    same = gold_hash(board.gold)
-    votes = next((file.votes[file.judged] for file in voted if gold_hash(file.gold) == same), None)
+    same = board.gold.hash
+    votes = next((file.votes[file.judged] for file in voted if file.gold.hash == same), None)
     if votes is None:
         return []
     names = [metric.name for metric in ranking_metrics(edition) if metric.name in CEILING]

@@ -22,8 +22,7 @@ from shroom.scoring.display.text import confidence, doubts, drawn, footnote, sta
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.kinds.base import with_ranking_metrics
-from shroom.scoring.result import Result
-from shroom.scoring.signature import joined
+from shroom.scoring.result import Result, joined
 from shroom.scoring.slices import with_unit
 from shroom.scoring.tables import ROSE, Estimate, Row, Table
 

@@ -15,9 +15,8 @@ from shroom.scoring.display.text import confidence, doubts, figure, how_made, in
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, as_source
-from shroom.scoring.result import Plain, Result
+from shroom.scoring.result import Plain, Result, joined, signature
 from shroom.scoring.rows import Group
-from shroom.scoring.signature import joined, signature
 from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.votes import Voted, estimated, read_votes
 

@@ -19,8 +19,7 @@ from shroom.scoring.display.text import (
 )
 from shroom.scoring.editions.files import default
 from shroom.scoring.kinds.base import floor_or_reference
-from shroom.scoring.result import Plain, Result, doubt
-from shroom.scoring.signature import joined
+from shroom.scoring.result import Plain, Result, doubt, joined
 from shroom.scoring.slices import share_items
 from shroom.scoring.tables import Beside, Estimate, Row, Table, Whole, bounds, score_cells
 

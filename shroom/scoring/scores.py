@@ -11,9 +11,9 @@ from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.check import check
 from shroom.scoring.kinds.base import kind_of, with_ranking_metrics
+from shroom.scoring.result import signature
 from shroom.scoring.results import Score, TrackScore, flat
 from shroom.scoring.rows import SLICES
-from shroom.scoring.signature import signature
 from shroom.scoring.slices import (
     group_of,
     missing,

@@ -24,10 +24,10 @@ from shroom.scoring.file_choice import gold_named
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import in_sample_items
 from shroom.scoring.input_files import Document, documents
+from shroom.scoring.result import signature
 from shroom.scoring.results import Score, TrackScore
 from shroom.scoring.row_reader import read_rows
 from shroom.scoring.rows import LABELS, P, Role, Rows
-from shroom.scoring.signature import signature
 
 _COUNTS = {
     "test.model-aware.json": 1500,
