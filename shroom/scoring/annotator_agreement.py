@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.paths import Source
 from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
@@ -20,14 +23,7 @@ from shroom.scoring.rows import Group
 from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.votes import Voted, estimated, read_votes
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-
-    Votes = NDArray[np.int8]
+Votes = NDArray[np.int8]
 
 _FIGURES = {**AGREEMENT, **CEILING}
 _OF_ALL = (*AGREEMENT, "binary_p_ceiling")

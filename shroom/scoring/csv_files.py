@@ -8,16 +8,14 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.json_reading import BROKEN, Reading, value_in
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, show
 from shroom.scoring.column_names import NO_KEYS
+from shroom.scoring.editions.edition import Item
 from shroom.scoring.rows import KEYS, P, key_meant, renames
-
-if TYPE_CHECKING:
-    from shroom.scoring.editions.edition import Item
 
 #: Bytes of one file.
 MAX_BYTES = 100 << 20

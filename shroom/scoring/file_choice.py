@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.problems import Problem, Problems, show
+from shroom.scoring.align import Pair
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name, without_slips
 from shroom.scoring.input_files import Document
 from shroom.scoring.rows import Role, Rows
-
-if TYPE_CHECKING:
-    from shroom.scoring.align import Pair
 
 
 def well_named(

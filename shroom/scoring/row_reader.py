@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +21,12 @@ from shroom.core.problems import Problem, Problems, Stopped, show
 from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.csv_files import RowWithGaps
 from shroom.scoring.data_set_forms import names_in, read_own
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.input_files import Document
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
 from shroom.scoring.kinds.base import Fault, Fields, kind_of
 from shroom.scoring.kinds.span_values import quotes
 from shroom.scoring.rows import GROUPS, KEYS, TEXTS, Group, P, Role, Rows, renames
-
-if TYPE_CHECKING:
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.input_files import Document
 
 quick: ModuleType | None
 try:

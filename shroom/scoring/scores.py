@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, UnknownName
+from shroom.metrics.base import Metric
 from shroom.metrics.cluster_bootstrap import clustered, places
-from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, Scored, estimates
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.in_memory import Data
 from shroom.scoring.kinds.base import kind_of, with_ranking_metrics
 from shroom.scoring.result import signature
 from shroom.scoring.results import Score, TrackScore, flat
-from shroom.scoring.rows import SLICES
+from shroom.scoring.rows import SLICES, Group
 from shroom.scoring.slices import (
     group_of,
     missing,
@@ -22,20 +29,7 @@ from shroom.scoring.slices import (
     unit_of,
     with_unit,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.metrics.base import Metric
-    from shroom.metrics.intervals import Intervals, Scored
-    from shroom.scoring.align import AlignedPair
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.in_memory import Data
-    from shroom.scoring.rows import Group
-    from shroom.scoring.verdict import Checked
+from shroom.scoring.verdict import Checked
 
 
 def score(

@@ -6,22 +6,19 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import Problems, ShroomError, nearest, printable
 from shroom.metrics.cluster_bootstrap import places
 from shroom.metrics.correlation import levels
+from shroom.metrics.intervals import Intervals
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document
 from shroom.scoring.rows import SLICES, Group, Role, Rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.metrics.intervals import Intervals
-    from shroom.scoring.editions.edition import Edition
 
 #: The slice of the items without a value for a key that is not among these.
 NONE = "none"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.metrics.aspect_metrics import METRICS, of_aspect
+from shroom.metrics.base import Metric
+from shroom.scoring.editions.edition import Aspect, Edition
 from shroom.scoring.item_values import word_in
 from shroom.scoring.kinds.base import (
     Columns,
@@ -20,12 +23,6 @@ from shroom.scoring.kinds.base import (
     named,
 )
 from shroom.scoring.rows import Role, Rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.metrics.base import Metric
-    from shroom.scoring.editions.edition import Aspect, Edition
 
 #: Other words for yes and no.
 _YES, _NO = ("yes", "y", "true", "1"), ("no", "n", "false", "0")

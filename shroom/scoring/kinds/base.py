@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import EachRow, Problem, UnknownName, nearest, printable, show
 from shroom.core.registry import Entry, Registry
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.metrics.base import Metric
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.rows import Role, Rows
+from shroom.metrics.base import Metric
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.rows import Role, Rows
 
 #: The arguments of a metric: label and p of a system, then of the gold, by item.
 Columns = tuple[Any, Any, Any, Any]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.metrics.agreement import MISSING
+from shroom.metrics.base import Metric
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.scoring.column_checks import check_columns, check_pair_direction
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.item_values import (
     label_meant,
     p_in,
@@ -21,12 +24,6 @@ from shroom.scoring.item_values import (
 )
 from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Kind, Read
 from shroom.scoring.rows import LABELS, P, Role, Rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.metrics.base import Metric
-    from shroom.scoring.editions.edition import Edition
 
 _RANKING = (ACCURACY, RHO)
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from shroom.core.printing import counted, show
 from shroom.metrics.span_arrays import DIGITS, MAX_END
+from shroom.scoring.align import Pair
 from shroom.scoring.csv_files import list_in
 from shroom.scoring.item_values import id_meant, normalised, p_meant, problem_of_p, word_meant
 from shroom.scoring.kinds.base import Fault, Found, Read
-
-if TYPE_CHECKING:
-    from shroom.scoring.align import Pair
-    from shroom.scoring.rows import Rows
+from shroom.scoring.rows import Rows
 
 _ENDS = ("start", "end")
 #: The problem code of spans with a different text, by the unit of their offsets.
