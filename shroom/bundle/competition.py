@@ -76,10 +76,7 @@ def _day(moment: dt.datetime) -> str:
 
 
 def columns(edition: Edition, tracks: Collection[str]) -> list[tuple[Column, Sequence[int]]]:
-    """Return the columns in the order of ranking, each with the indexes that it averages.
-
-    Means over tracks come first.
-    """
+    """Return the columns, means over tracks first, each with the indexes that it averages."""
     names = tuple(metric.name for metric in ranking_metrics(edition))
     listed: list[tuple[Column, Sequence[int]]] = []
     for column in edition.platform_columns(names):

@@ -127,15 +127,7 @@ class TrackScore(Plain):
 def flat(
     scores: Mapping[str, float | None], intervals: Mapping[str, Interval | None]
 ) -> dict[str, Any]:
-    """Return scores, and their intervals under names with ``_ci``.
-
-    The reason of a doubtful interval is under a name with ``_ci_note``.
-
-    Examples
-    --------
-    >>> flat({"rho": 0.5}, {"rho": (0.25, 0.75)})
-    {'rho': 0.5, 'rho_ci': [0.25, 0.75]}
-    """
+    """Return scores, and their intervals (``_ci``) with the reason of a doubtful one."""
     ends: dict[str, Any] = {}
     for name, ci in intervals.items():
         note = doubt(f"{name}_ci_note", ci)

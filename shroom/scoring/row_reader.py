@@ -64,24 +64,12 @@ def read_rows(
     try:
         items = document.iter_items(data, problems, edition.item)
         names = names_in(document, data, role)
-        rows = read_each(items, role, document.file, problems, edition, names)
+        rows = Reader(role, document.file, problems, edition, names).read(items)
     except Stopped:
         return None
     rows.has_broken_lines = problems.count("not-json", document.file) > 0
     rows.has_odd_ids = problems.count("id-integer", document.file) > 0
     return rows
-
-
-def read_each(
-    items: Iterable[Any],
-    role: Role,
-    file: str,
-    problems: Problems,
-    edition: Edition,
-    names: Names = NO_NAMES,
-) -> Rows:
-    """Return items as columns and report every problem; errors make them unusable for scores."""
-    return Reader(role, file, problems, edition, names).read(items)
 
 
 class Reader:
@@ -114,7 +102,7 @@ class Reader:
         self.unknown: dict[str, tuple[int, Any, int]] = {}
 
     def read(self, items: Iterable[Any]) -> Rows:
-        """Return the columns."""
+        """Return items as columns; report every problem. Errors make them unusable for scores."""
         items, wanted = self.edition.with_own_keys(self._remembered(items)), self.fields
         if self.role is not Role.PREDICTIONS:
             wanted = []

@@ -22,7 +22,7 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.kinds.binary import read_votes as read_votes_of
-from shroom.scoring.row_reader import read_each
+from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role, Rows
 from shroom.scoring.tables import Estimate
 
@@ -97,7 +97,7 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
         return None
     if edition.annotation.kind != "binary":
         edition = replace(edition, annotation=Annotation())
-    gold = read_each(items, Role.GOLD, document.file, problems, edition)
+    gold = Reader(Role.GOLD, document.file, problems, edition).read(items)
     problems.extend(check_doubled(gold))
     if not gold.labelled and not problems.errors:
         expected = f'"label" and "{P}"'

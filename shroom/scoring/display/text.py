@@ -94,21 +94,13 @@ def p_value(value: float | None) -> str:
 
 
 def figure(value: float | None) -> str:
-    """Return a figure for a sentence: three decimals, no zero before the point.
-
-    >>> figure(0.031), figure(-0.0104), figure(1.0), figure(-0.0)
-    ('.031', '-.010', '1.000', '.000')
-    """
+    """Return a figure for a sentence: three decimals, no zero before the point."""
     shown = number(value)
     return shown.replace("0.", ".", 1) if shown.lstrip("-").startswith("0.") else shown
 
 
 def p_in_words(p: float) -> str:
-    """Return a p-value for a sentence, with four decimals near .05.
-
-    >>> p_in_words(0.0042), p_in_words(0.0002), p_in_words(0.0503)
-    ('p = .004', 'p < .001', 'p = .0503')
-    """
+    """Return a p-value for a sentence, with four decimals near .05."""
     if p < 0.001:
         return "p < .001"
     return f"p = {p:.4f}".replace("0.", ".", 1) if f"{p:.3f}" == "0.050" else f"p = {figure(p)}"

@@ -102,13 +102,7 @@ class Kind:
 
 
 def floor_or_reference(name: str) -> str:
-    """Return ``floor`` for a trivial system and ``reference`` for any other row to compare with.
-
-    Examples
-    --------
-    >>> floor_or_reference("majority label"), floor_or_reference("gold label as p")
-    ('floor', 'reference')
-    """
+    """Return ``floor`` for a trivial system and ``reference`` for any other row to compare with."""
     return "reference" if name in REFERENCES else "floor"
 
 

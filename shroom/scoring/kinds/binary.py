@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.metrics.agreement import MISSING
-from shroom.metrics.base import Metric
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.scoring.column_checks import check_columns, check_pair_direction
@@ -23,6 +22,7 @@ from shroom.scoring.item_values import (
     word_meant,
 )
 from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Kind, Read
+from shroom.scoring.metric_registry import METRICS, metric
 from shroom.scoring.rows import LABELS, P, Role, Rows
 
 _RANKING = (ACCURACY, RHO)
@@ -81,18 +81,6 @@ def arrays(columns: dict[str, Any], _edition: Edition) -> dict[str, Any]:
     return {"label": label, "p": p, "votes": votes, "labelled": labelled}
 
 
-def _names(_edition: Edition) -> tuple[str, ...]:
-    from shroom.scoring.metric_registry import METRICS
-
-    return tuple(name for name, entry in METRICS.items() if not entry.package)
-
-
-def _metric(name: str, _edition: Edition) -> Metric:
-    from shroom.scoring.metric_registry import metric
-
-    return metric(name)
-
-
 def _columns(predictions: Rows, rows: NDArray[Any], gold: Rows) -> Columns:
     return predictions.label[rows], predictions.p[rows], gold.label, gold.p
 
@@ -125,8 +113,8 @@ BINARY = Kind(
     fields=_fields,
     arrays=arrays,
     columns=_columns,
-    metric_names=_names,
-    metric=_metric,
+    metric_names=lambda _: tuple(name for name, it in METRICS.items() if not it.package),
+    metric=lambda name, _: metric(name),
     defaults=lambda _: tuple(metric.name for metric in _RANKING),
     trivial=_trivial,
     floor_metrics=_RANKING,
