@@ -202,9 +202,8 @@ class _Golds(NamedTuple):
                 files = ", ".join(table.file for place in found if (table := tables[place]))
                 problems.extend([unknown_ids(predictions, is_known, files)])
                 return [(self.documents[place], part) for place, part in found.items()]
-        gold = gold_named(
-            self.documents, document, name, problems, self.edition, self.role, self.is_single
-        )
+        settings = problems, self.edition, self.role
+        gold = gold_named(self.documents, document, name, *settings, is_single=self.is_single)
         return [] if gold is None else [(gold, predictions)]
 
     def track(

@@ -81,7 +81,8 @@ def gold_named(
     problems: Problems,
     edition: Edition,
     role: Role = Role.GOLD,
-    is_single: bool = False,  # noqa: FBT001, FBT002
+    *,
+    is_single: bool,
 ) -> Document | None:
     """Return the gold for a file of predictions: the latest version of its split and track."""
     # One gold for one file serves whatever their names, unless split and track differ.

@@ -32,26 +32,18 @@ from shroom.scoring.tables import (
 from shroom.scoring.verdict import problem_table
 
 Span = tuple[float, float]
-#: The colours of a light page, of plots in files, and of what is printed.
-LIGHT = {
-    "paper": "#ffffff",
-    "wash": "#f4f6f8",
-    "rule": "#d7dce1",
-    "muted": "#58626d",
-    "ink": "#1a1f25",
-    "accent": "#1d5f9a",
-    "second": "#a1470b",
+#: The colours of a light page (also of plots in files, and of what is printed), and of a dark one.
+_COLOURS = {
+    "paper": ("#ffffff", "#14171b"),
+    "wash": ("#f4f6f8", "#1d2228"),
+    "rule": ("#d7dce1", "#3a424b"),
+    "muted": ("#58626d", "#a6b0ba"),
+    "ink": ("#1a1f25", "#e8eaed"),
+    "accent": ("#1d5f9a", "#8abff0"),
+    "second": ("#a1470b", "#f3aa62"),
 }
-#: The same colours on a dark page.
-DARK = {
-    "paper": "#14171b",
-    "wash": "#1d2228",
-    "rule": "#3a424b",
-    "muted": "#a6b0ba",
-    "ink": "#e8eaed",
-    "accent": "#8abff0",
-    "second": "#f3aa62",
-}
+LIGHT = {name: light for name, (light, _) in _COLOURS.items()}
+_DARK = {name: dark for name, (_, dark) in _COLOURS.items()}
 
 _FONT = 'font: 16px/1.55 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;'
 _RULES = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
@@ -64,7 +56,8 @@ def _variables(colours: dict[str, str]) -> str:
 #: The stylesheet of all pages.
 STYLE = (
     f":root {{ color-scheme: light dark; {_variables(LIGHT)} }}\n"
-    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}\n{_RULES}"
+    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_variables(_DARK)} }} }}\n"
+    f"{_RULES}"
 )
 
 
