@@ -13,7 +13,6 @@ from shroom.core.problems import Problems, Stopped
 from shroom.scoring.align import Pair, align, check_pair, unknown_ids
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.column_names import NO_NAMES, Names
-from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import (
@@ -186,7 +185,7 @@ class _Golds(NamedTuple):
         if any(own.guess(gold.base) for gold in listed):
             return False
         data = listed[0].read(Problems())
-        return data is not None and refuse_another(listed[0], data, problems)
+        return data is not None and listed[0].refuse_another(data, problems)
 
     def pairs(
         self, document: Document, predictions: Rows, name: Name | None, problems: Problems

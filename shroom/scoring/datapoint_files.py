@@ -14,7 +14,6 @@ from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.json_writing import json_line
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped
-from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, resolve
 from shroom.scoring.in_memory import Data, as_source, row_of
@@ -95,7 +94,7 @@ def from_document(
 ) -> DataFile | None:
     """Return the datapoints of a document; ``None`` if it cannot be read."""
     edition = edition or default()
-    data = read_own(document, problems, edition)
+    data = document.read_own(problems, edition)
     if data is None:
         return None
     try:

@@ -20,7 +20,6 @@ from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, Stopped, show
 from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.csv_files import RowWithGaps
-from shroom.scoring.data_set_forms import names_in, read_own
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import Document
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
@@ -49,7 +48,7 @@ def read_rows(
     texts: bool = False,
 ) -> Rows | None:
     """Return a document's rows as columns; ``None`` if there are no rows."""
-    data = read_own(document, problems, edition)
+    data = document.read_own(problems, edition)
     if data is None:
         return None
     form, is_plain = document.form(data), edition.reads_own_form and not document.names.columns
@@ -63,7 +62,7 @@ def read_rows(
         return None
     try:
         items = document.iter_items(data, problems, edition.item)
-        names = names_in(document, data, role)
+        names = document.names_in(data, role)
         rows = Reader(role, document.file, problems, edition, names).read(items)
     except Stopped:
         return None

@@ -14,7 +14,6 @@ from shroom.metrics.agreement import MISSING, bootstrap_votes, padded
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Intervals, interval
 from shroom.scoring.column_checks import check_doubled, check_votes
-from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Annotation, Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import latest, name_by_rows
@@ -81,7 +80,7 @@ def read_votes(
 
 def _read(document: Document, problems: Problems, edition: Edition) -> Voted | None:
     """Return the rows and votes of a file; ``None`` without votes, or if it cannot be read."""
-    own = read_own(document, problems, edition)
+    own = document.read_own(problems, edition)
     items = None if own is None else document.items(problems, edition.item)
     if items is None:
         return None
