@@ -211,9 +211,7 @@ class Agreement(Result):
 
 
 def agreement(
-    gold: Data,
-    intervals: Intervals | None = None,
-    edition: Edition | Source | None = None,
+    gold: Data, intervals: Intervals | None = None, edition: Edition | Source | None = None
 ) -> Agreement:
     """Return how well the annotators of a gold agree, and how one annotator would score.
 

@@ -54,10 +54,7 @@ def well_named(
 
 
 def latest(
-    documents: list[Document],
-    problems: Problems,
-    edition: Edition,
-    role: Role | None = None,
+    documents: list[Document], problems: Problems, edition: Edition, role: Role | None = None
 ) -> dict[tuple[str, str], Document]:
     """Return the latest version for each split and track; report repeated versions."""
     best: dict[tuple[str, str], tuple[int, Document]] = {}

@@ -40,12 +40,7 @@ _REFERENCES = {"": "", "both": "either", **{side.value: side.value for side in R
 
 
 def read_rows(
-    document: Document,
-    role: Role,
-    problems: Problems,
-    edition: Edition,
-    *,
-    texts: bool = False,
+    document: Document, role: Role, problems: Problems, edition: Edition, *, texts: bool = False
 ) -> Rows | None:
     """Return a document's rows as columns; ``None`` if there are no rows."""
     data = document.read_own(problems, edition)

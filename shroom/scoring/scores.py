@@ -21,14 +21,7 @@ from shroom.scoring.kinds.base import kind_of, with_ranking_metrics
 from shroom.scoring.result import signature
 from shroom.scoring.results import Score, TrackScore, flat
 from shroom.scoring.rows import SLICES, Group
-from shroom.scoring.slices import (
-    group_of,
-    missing,
-    missing_units,
-    slice_keys,
-    unit_of,
-    with_unit,
-)
+from shroom.scoring.slices import group_of, missing, missing_units, slice_keys, unit_of, with_unit
 from shroom.scoring.verdict import Checked
 
 

@@ -19,16 +19,7 @@ from shroom.core.version import __version__
 from shroom.metrics.intervals import Marked
 from shroom.scoring.display.text import DOUBT, interval
 from shroom.scoring.results import Score
-from shroom.scoring.tables import (
-    ROSE,
-    Column,
-    Estimate,
-    Row,
-    Table,
-    Whole,
-    is_code,
-    is_item,
-)
+from shroom.scoring.tables import ROSE, Column, Estimate, Row, Table, Whole, is_code, is_item
 from shroom.scoring.verdict import problem_table
 
 Span = tuple[float, float]

@@ -274,9 +274,7 @@ class Edition(FileNames, OwnNames):
     def _tasks(self) -> dict[str, Task]:
         return {
             name: replace(
-                TASKS[rule.like],
-                name=name,
-                reference=rule.reference or TASKS[rule.like].reference,
+                TASKS[rule.like], name=name, reference=rule.reference or TASKS[rule.like].reference
             )
             for name, rule in self.tasks.items()
         }

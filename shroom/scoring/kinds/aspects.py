@@ -12,16 +12,7 @@ from shroom.metrics.aspect_metrics import METRICS, of_aspect
 from shroom.metrics.base import Metric
 from shroom.scoring.editions.edition import Aspect, Edition
 from shroom.scoring.item_values import word_in
-from shroom.scoring.kinds.base import (
-    Columns,
-    Fault,
-    Field,
-    Fields,
-    Found,
-    Kind,
-    Read,
-    named,
-)
+from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Found, Kind, Read, named
 from shroom.scoring.rows import Role, Rows
 
 #: Other words for yes and no.

@@ -14,13 +14,7 @@ from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.scoring.column_checks import check_columns, check_pair_direction
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.item_values import (
-    label_meant,
-    p_in,
-    p_meant,
-    problem_of_p,
-    word_meant,
-)
+from shroom.scoring.item_values import label_meant, p_in, p_meant, problem_of_p, word_meant
 from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Kind, Read
 from shroom.scoring.metric_registry import METRICS, metric
 from shroom.scoring.rows import LABELS, P, Role, Rows

@@ -12,16 +12,7 @@ from numpy.typing import NDArray
 
 from shroom.metrics.labelled_spans import METRICS, LabelledSpans
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.kinds.base import (
-    Columns,
-    Fault,
-    Field,
-    Fields,
-    Found,
-    Kind,
-    Read,
-    named,
-)
+from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Found, Kind, Read, named
 from shroom.scoring.kinds.span_values import (
     LabelledSpan,
     check_pair,

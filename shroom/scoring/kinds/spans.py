@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import FLOORS, METRICS
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.kinds.base import (
-    Columns,
-    Field,
-    Fields,
-    Found,
-    Kind,
-    named,
-)
+from shroom.scoring.kinds.base import Columns, Field, Fields, Found, Kind, named
 from shroom.scoring.kinds.span_values import (
     HardSpan,
     SoftSpan,
