@@ -49,9 +49,9 @@ def refuse_other(edition: str) -> None:
         )
 
 
-def check(submission: Source, *, limit: int | None = 20) -> Problems:
+def check(submission: Source) -> Problems:
     """Return the reasons why the organisers' format checker would reject a submission."""
-    problems = Problems(limit)
+    problems = Problems()
     for document, items in _read(submission, problems):
         count = _COUNTS[document.base]
         if len(items) != count:
@@ -64,9 +64,9 @@ def check(submission: Source, *, limit: int | None = 20) -> Problems:
     return problems
 
 
-def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
+def score(submission: Source, gold: Source) -> Score:
     """Return the scores of the organisers' program; raise an error if it would have failed."""
-    problems = Problems(limit)
+    problems = Problems()
     golds = documents(gold, problems, _edition())
     read = _read(submission, problems)
     in_sample = in_sample_items(submission, [it for it, _ in read], problems, _edition())
