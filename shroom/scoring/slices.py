@@ -36,8 +36,8 @@ def slice_keys(by: str | Sequence[str]) -> tuple[str, ...]:
 
 def add_groups(gold: Rows, items: Sequence[Any], by: Sequence[str]) -> None:
     """Add groups by other keys of the gold, whose values are strings, numbers or booleans."""
-    places = range(len(items)) if gold.places is None else gold.places
-    rows = [items[place] if isinstance(items[place], dict) else {} for place in places]
+    kept = range(len(items)) if gold.places is None else gold.places
+    rows = [items[place] if isinstance(items[place], dict) else {} for place in kept]
     gold.keys = tuple(dict.fromkeys(key for row in rows for key in row))
     for key in by:
         words = [_word(row.get(key)) for row in rows]
@@ -94,9 +94,9 @@ def agreement(gold: Rows) -> Group | None:
     distinct[place] = shares
     votes = np.arange(1, MAX_VOTES + 1)
     counts = np.outer(distinct, votes)
-    nearest = np.min(np.abs(counts.round() - counts) / votes, axis=1)
+    distance = np.min(np.abs(counts.round() - counts) / votes, axis=1)
     rounding = np.where(distinct == distinct.round(2), 0.005, 0.0005)
-    if np.any(nearest > rounding + 1e-9):
+    if np.any(distance > rounding + 1e-9):
         return None
     return Group([repr(share) for share in distinct.tolist()], place)
 
