@@ -242,10 +242,8 @@ def _odd_boards(data: Table) -> Breaches:
         for own_place, column in columns:
             is_first = column.get("index") == board.get("primary_index", 0)
             if column.get("hidden") is True and not is_first:
-                yield (
-                    f"{own_place}.hidden",
-                    "expected false for a column that breaks ties, got true",
-                )
+                expected = "expected false for a column that breaks ties, got true"
+                yield f"{own_place}.hidden", expected
 
 
 #: The platform refuses a bundle that breaks one of these rules.

@@ -129,12 +129,8 @@ def _score_track(
     unit = unit_of(gold, track.edition)
     scores, intervals = estimates(_by_unit(scored, unit), settings)
     if scores.get("rho", 0.0) is None and not problems.count("p-constant", predictions.file):
-        problems.add(
-            "rho-undefined",
-            predictions.file,
-            "at least two different values in p and in the gold",
-            "a constant",
-        )
+        expected = "at least two different values in p and in the gold"
+        problems.add("rho-undefined", predictions.file, expected, "a constant")
     groups = {key: group_of(gold, key) for key in by}
     by_rows: dict[bytes, dict[str, Any]] = {}
     return TrackScore(
