@@ -96,7 +96,7 @@ def made(tmp_path_factory):
     """Return a folder with inputs for every verb, and canaries wherever one could be found."""
     folder = tmp_path_factory.mktemp("work")
     for name in ("gold", "data", "sub", "sub2", "systems/one", "systems/two"):
-        shutil.copytree(SAMPLE, folder / name, ignore=shutil.ignore_patterns("README.md"))
+        shutil.copytree(SAMPLE, folder / name)
     questions = [
         {"question": f"Who wrote {n}?", "answer": "A man", "generation": ["A man", "A cat"]}
         for n in range(20)

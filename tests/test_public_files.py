@@ -107,7 +107,9 @@ def true(term, values):
 
 @pytest.mark.linux
 def test_the_action_shows_the_scores_and_comments_them(job):
-    assert job.run(submission=SAMPLE, gold=SAMPLE, options="--no-ci --by task") == 0
+    mine = shutil.copytree(SAMPLE, job.folder / "mine")
+    (mine / "notes.txt").touch()
+    assert job.run(submission=mine, gold=SAMPLE, options="--no-ci --by task") == 0
     text = job.summary.read_text()
     assert text.startswith("### SHROOM scores\n\n|  | n | accuracy | rho |\n|:---|")
     assert "\n| val model-aware | 60 |" in text

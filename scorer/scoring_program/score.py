@@ -31,8 +31,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents
-from shroom.scoring.display.html import problems_page, scores_page
-from shroom.scoring.display.style import document
+from shroom.scoring.display.html import document, problems_page, scores_page
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.editions.plain import from_plain

@@ -3,36 +3,50 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import json
+import math
 import re
-from collections.abc import Callable, Mapping
-from itertools import product
+import shlex
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from shroom.bundle.checking import check
-from shroom.bundle.competition import columns, dated, metrics_of, phases_of
-from shroom.bundle.public_files import Documents, Files, public_files, written
-from shroom.bundle.templates import pages, rendered, scorer_folder
-from shroom.bundle.trial_run import try_program
-from shroom.bundle.yaml_reading import FILE
+from shroom.bundle.competition import (
+    columns,
+    dated,
+    metrics_of,
+    pages,
+    phases_of,
+    rendered,
+    scorer_folder,
+)
+from shroom.bundle.contents import FILE
+from shroom.bundle.data_files import (
+    check_sample,
+    labelled,
+    public_files,
+    reference_zips,
+    unlabelled,
+    written,
+)
 from shroom.core.atomic_writing import write_atomically, zipped
 from shroom.core.extras import require
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.problems import Problems, ShroomError, printable
 from shroom.core.version import __version__
-from shroom.scoring.check import check_documents
-from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.editions.competition import Phase
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.editions.plain import to_plain
-from shroom.scoring.file_choice import latest
-from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.metric_registry import METRICS
 from shroom.scoring.platforms import worst_scores
-from shroom.scoring.row_reader import read_rows
-from shroom.scoring.rows import Role
 
 #: The packages that scoring needs; they import only numpy, and no others are copied.
 PACKAGES = ("core", "metrics", "scoring")
@@ -40,6 +54,19 @@ PACKAGES = ("core", "metrics", "scoring")
 Predict = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 Content = Mapping[str, str | bytes]
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
+#: The time limit of Codabench's public queue, in seconds.
+TIME_LIMIT = 600
+#: Runs a program that can import only numpy and the standard library, as in the platform's image.
+_WITH_NUMPY_ALONE = """
+import runpy, sys
+sys.path.append(sys.argv[1])
+import numpy
+sys.path.remove(sys.argv[1])
+del sys.argv[:2]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+#: The most lines of its messages that are shown.
+_LINES = 20
 
 
 def build(
@@ -81,7 +108,7 @@ def build(
     problems = Problems() if problems is None else problems
     edition, _ = resolve(edition, gold)
     _refuse_own_metrics(edition)
-    references = _labelled(gold, problems, edition)
+    references = labelled(gold, problems, edition)
     listed = phases_of(edition, {split for split, _ in references})
     for phase in edition.phases:
         if phase not in listed:
@@ -89,9 +116,9 @@ def build(
             problems.add("gold-skipped", str(gold), expected, "none; this phase is left out")
     splits = list(dict.fromkeys(phase.split for phase in listed))
     references = {place: file for place, file in references.items() if place[0] in splits}
-    documents = references if data is None else _unlabelled(data, references, problems, edition)
+    documents = references if data is None else unlabelled(data, references, problems, edition)
     public, sample = public_files(documents, edition, problems, is_gold=data is None)
-    _check_sample(sample, gold, edition)
+    check_sample(sample, gold, edition)
     values = {
         "columns": columns(edition, {track for _, track in references}),
         "data": public,
@@ -109,7 +136,7 @@ def build(
     about = pages(Path(folder), values)
     program = _program_files(edition)
     files = {
-        **_references(references, gold if data is None else data, edition),
+        **reference_zips(references, gold if data is None else data, edition),
         **{_program_of(phase): _program(program, blind=phase.blind) for phase in listed},
         **{f"public_data_{split}.zip": zipped(written(public[split])) for split in splits},
         "starting_kit.zip": _starting_kit(values, program, splits, predict),
@@ -144,57 +171,6 @@ def _refuse_own_metrics(edition: Edition) -> None:
             )
 
 
-def _documents(source: Source, role: Role, problems: Problems, edition: Edition) -> Documents:
-    return latest(documents_among_others(source, problems, edition), problems, edition, role)
-
-
-def _labelled(gold: Source, problems: Problems, edition: Edition) -> Documents:
-    """Return the labelled files of a gold, in the order of the edition."""
-    listed = _documents(gold, Role.GOLD, problems, edition)
-    files = {}
-    for place in product(edition.submitted, edition.track_names):
-        document = listed.get(place)
-        table = read_rows(document, Role.GOLD, problems, edition) if document else None
-        if document and table is not None and table.labelled:
-            problems.extend(check_doubled(table))
-            problems.extend(check_votes(table))
-            files[place] = document
-        elif document is None or table is not None:
-            expected = f"gold for {edition.name_of(*place)}"
-            got = f"rows without labels in {document.base}" if document else "none"
-            problems.add("gold-skipped", str(gold), expected, got)
-    if problems.errors:
-        raise InvalidInput(problems)
-    if not files:
-        pattern = edition.expected_name(edition.submitted, "gold")
-        raise ShroomError(f"{gold} contains no labelled file named {pattern}")
-    return files
-
-
-def _unlabelled(data: Source, gold: Documents, problems: Problems, edition: Edition) -> Documents:
-    listed = _documents(data, Role.DATA, problems, edition)
-    if problems.errors:
-        raise InvalidInput(problems)
-    for place in gold:
-        if place not in listed:
-            wanted = edition.name_of(*place)
-            raise ShroomError(
-                f"{data} contains no data for {wanted}; add the data, or remove the corresponding "
-                "gold"
-            )
-    return {place: listed[place] for place in gold}
-
-
-def _check_sample(sample: Files, gold: Source, edition: Edition) -> None:
-    """Raise :class:`InvalidInput` if the items of the public data differ from the gold's."""
-    for files in sample.values():
-        documents = [
-            Document(f"the public data, {name}", name, content, member=True)
-            for name, content in written(files).items()
-        ]
-        check_documents(documents, gold, problems=Problems(), edition=edition).raise_for_errors()
-
-
 def _starting_kit(
     values: Mapping[str, Any], program: Content, splits: list[str], predict: Predict | None
 ) -> bytes:
@@ -209,18 +185,6 @@ def _starting_kit(
             **{f"predictions/{name}": content for name, content in predictions.items()},
         }
     )
-
-
-def _references(gold: Documents, data: Source, edition: Edition) -> dict[str, bytes]:
-    """Return the gold of each split, and the data if it may contain the units of rows."""
-    has_units = edition.item.unit and edition.files.data
-    beside = _documents(data, Role.DATA, Problems(), edition) if has_units else {}
-    by_split: dict[str, dict[str, bytes]] = {split: {} for split, _ in gold}
-    for (split, _), document in (*beside.items(), *gold.items()):
-        if split in by_split:
-            base = document.base.removesuffix(".gz")
-            by_split[split][base] = document.read(Problems()) or b""
-    return {f"reference_data_{split}.zip": zipped(files) for split, files in by_split.items()}
 
 
 def _program_of(phase: Phase) -> str:
@@ -246,3 +210,44 @@ def _program_files(edition: Edition) -> Content:
         "edition.json": json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n",
         **{path.relative_to(package.parent).as_posix(): path.read_bytes() for path in modules},
     }
+
+
+def try_program(program: bytes, reference: bytes, submission: bytes, keys: Collection[str]) -> None:
+    """Raise an error unless the program gives the submission finite scores for ``keys``."""
+    import numpy as np
+    import yaml
+
+    with tempfile.TemporaryDirectory() as root:
+        places = {name: Path(root, name) for name in ("program", "input", "output")}
+        zips = {"program": program, "input/ref": reference, "input/res": submission}
+        for folder, content in zips.items():
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                archive.extractall(Path(root, folder))
+        places["output"].mkdir()
+        command = yaml.safe_load((places["program"] / "metadata").read_bytes())["command"]
+        words = [Template(word).substitute(places) for word in shlex.split(command)[1:]]
+        site = str(Path(np.__file__).parents[1])
+        try:
+            done = subprocess.run(  # noqa: S603 - of the kit's own program
+                [sys.executable, "-I", "-S", "-c", _WITH_NUMPY_ALONE, site, *words],
+                cwd=places["program"],
+                capture_output=True,
+                timeout=TIME_LIMIT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise _failed(f"it took longer than {TIME_LIMIT} seconds") from error
+        if done.returncode:
+            lines = done.stderr.decode("utf-8", "replace").splitlines()[-_LINES:]
+            raise _failed("\n".join(map(printable, lines)))
+        scores = json.loads((places["output"] / "scores.json").read_bytes())
+    lacking = [key for key in keys if not math.isfinite(scores.get(key, math.nan))]
+    if lacking:
+        raise _failed(f"it returned no finite score for {', '.join(lacking)}")
+
+
+def _failed(reason: str) -> ShroomError:
+    return ShroomError(
+        "nothing was written, because the scoring program failed on the sample submission (with "
+        f"Python {sys.version_info[0]}.{sys.version_info[1]} and numpy): {reason}"
+    )

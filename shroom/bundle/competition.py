@@ -1,24 +1,32 @@
-"""The phases of a competition with their dates, and the columns of its leaderboard."""
+"""The competition: its phases, the columns of its leaderboard, its pages and their templates."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Sequence
+import sys
+import sysconfig
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 from shroom.core.datapoint import Label
-from shroom.core.problems import ShroomError
+from shroom.core.json_writing import json_line
+from shroom.core.problems import ShroomError, printable
 from shroom.metrics.base import Metric
 from shroom.scoring.editions.competition import MAX_KEY, Column, Phase, in_utc
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.editions.validation import PAGES, page_problem
+from shroom.scoring.kinds.base import kind_of, ranking_metrics
 
 #: Time between the starts of two phases, if the edition has no dates.
 DAYS = dt.timedelta(days=28)
 #: Time between the end of a phase and the start of the next one.
 _SECOND = dt.timedelta(seconds=1)
 _LONGEST_TITLE = 36
+_ENDINGS = (".html", ".htm", ".md", ".txt")
 
 
 def phases_of(edition: Edition, splits: Collection[str]) -> list[Phase]:
@@ -68,10 +76,7 @@ def _day(moment: dt.datetime) -> str:
 
 
 def columns(edition: Edition, tracks: Collection[str]) -> list[tuple[Column, Sequence[int]]]:
-    """Return the columns in the order of ranking, each with the indexes that it averages.
-
-    Means over tracks come first.
-    """
+    """Return the columns, means over tracks first, each with the indexes that it averages."""
     names = tuple(metric.name for metric in ranking_metrics(edition))
     listed: list[tuple[Column, Sequence[int]]] = []
     for column in edition.platform_columns(names):
@@ -97,3 +102,76 @@ def metrics_of(edition: Edition) -> dict[str, Metric]:
     ours = Label.HALLUCINATION.value
     theirs = next(iter(edition.own_labels), ours)
     return {it.name: replace(it, about=it.about.replace(ours, theirs)) for it in metrics}
+
+
+def scorer_folder() -> Path:
+    """Return the folder of the templates: beside the package, or among pip's data files."""
+    beside = Path(__file__).parents[2] / "scorer"
+    installed = Path(sysconfig.get_path("data")) / "share" / "shroom-kit" / "scorer"
+    for folder in (beside, installed):
+        if (folder / "logo.png").is_file():
+            return folder
+    raise ShroomError(f"the templates of the bundle are missing; expected them in {installed}")
+
+
+def rendered(name: str, values: Mapping[str, Any]) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    write: dict[str, Callable[[Any], str]] = {".html": _as_html, ".yaml": _as_yaml, ".md": str}
+    environment = Environment(
+        loader=FileSystemLoader(scorer_folder()),
+        undefined=StrictUndefined,
+        autoescape=True,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_safe(write[Path(name).suffix]),
+    )
+    environment.filters["code"] = _safe(lambda name: f"<code>{_as_html(name)}</code>")
+    environment.filters["json"] = _safe(lambda row: _as_html(json_line(row), quote=False))
+    return environment.get_template(name).render(values)
+
+
+def pages(folder: Path, values: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
+    """Return the file and content of each page by title; the edition's pages are unchanged."""
+    own: dict[str, str] = values["edition"].pages
+    listed = {}
+    for name in dict.fromkeys((*PAGES, *own)):
+        ending, problem = ".html", ""
+        if name in own:
+            path = folder / own[name]
+            ending = path.suffix.lower()
+            problem = page_problem(path, folder)
+            if ending not in _ENDINGS:
+                problem = f"expected a file ending in {', '.join(_ENDINGS)}, got {path}"
+            content = b"" if problem else path.read_bytes()
+            text = content.decode("utf-8-sig", "replace")
+            if "\ufffd" in text:
+                problem = f"{path} is not UTF-8"
+            elif not problem and not text.strip():
+                problem = f"{path} is empty; Codabench rejects empty pages"
+            if problem:
+                raise ShroomError(f"pages.{name}: {problem}")
+        else:
+            content = rendered(f"pages/{name}.html", values).encode()
+        listed[name.replace("_", " ").capitalize()] = f"pages/{name}{ending}", content
+    return listed
+
+
+def _safe(write: Callable[[Any], str]) -> Callable[[Any], Any]:
+    from markupsafe import Markup
+
+    return lambda value: value if isinstance(value, Markup) else Markup(write(value))  # noqa: S704
+
+
+def _as_html(text: object, *, quote: bool = True) -> str:
+    """Return a text as HTML; characters that reorder or hide text are escaped."""
+    return escape("\n".join(map(printable, str(text).split("\n"))), quote=quote)
+
+
+def _as_yaml(value: object) -> str:
+    import yaml
+
+    style = '"' if "\n" in str(value) else None
+    text = yaml.safe_dump(value, allow_unicode=True, width=sys.maxsize, default_style=style)
+    return text.removesuffix("\n").removesuffix("\n...")

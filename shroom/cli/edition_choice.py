@@ -93,7 +93,7 @@ def refuse_other_kinds(edition: Edition) -> None:
 
 
 def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
-    from shroom.scoring.kinds.registry import kind_of
+    from shroom.scoring.kinds.base import kind_of
 
     kind = kind_of(edition)
     try:

@@ -156,7 +156,7 @@ def _shown(value: Any) -> str:
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:
-    from shroom.scoring.display.columns import align
+    from shroom.scoring.display.text import align
 
     left = len(rows[0])
     return "".join(f"{line}\n" for line in align([("",) * left, *rows], left=left)[1:])

@@ -17,7 +17,7 @@ from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.column_names import Names
-from shroom.scoring.slices import SLICES
+from shroom.scoring.rows import SLICES
 
 #: A decorator that adds options to the function of a verb.
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

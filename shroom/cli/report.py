@@ -109,7 +109,7 @@ def _rows(
     from shroom.evaluation.board import boards, chosen
     from shroom.evaluation.submissions import read
     from shroom.report.item_rows import item_rows, to_csv
-    from shroom.scoring.signature import joined
+    from shroom.scoring.result import joined
 
     refuse_other_kinds(edition)
     verdicts, problems = read(submissions, gold, edition=edition)

@@ -27,7 +27,7 @@ from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.result_options import Outcome, Targets, result_options
 from shroom.core.problems import ShroomError, printable
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.slices import SLICES
+from shroom.scoring.rows import SLICES
 
 
 def _show_schema(is_wanted: object) -> None:

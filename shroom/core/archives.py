@@ -148,11 +148,12 @@ class Selection:
         return not name.endswith(".json") if self.junk else is_junk(name)
 
     def takes(self, name: str, place: str, problems: Problems) -> bool:
-        """Return whether a member is a document; report all others except junk."""
+        """Return whether a member is a document; report all others except junk and READMEs."""
         if self.passes_over(name):
             return False
         is_document = self.is_document(name)
-        if not is_document and not self.others:
+        is_readme = PurePosixPath(name).stem.lower() == "readme"
+        if not (is_document or is_readme or self.others):
             found = format_of(b"", name) or "another kind of file"
             problems.add("file-ignored", place, self.expected, found)
         return is_document

@@ -15,16 +15,18 @@ class Code(NamedTuple):
     fix: str
 
 
+_COPY = "; for other commands, add --fix OUT to 'shroom check' to write a copy with the kit's names"
 #: What to do instead of a fix, with options of verbs that the scoring program does not have.
 OPTIONS = {
     code: f", or specify {what} with the option --{option} of 'shroom check' or 'shroom score' "
-    f"(in Python: {option}=)"
-    for code, what, option in (
-        ("file-name", "your edition", "edition"),
-        ("key-missing", "your own key", "columns"),
-        ("label-value", "the words of your own data", "labels"),
+    f"(in Python: {option}=){copy}"
+    for code, what, option, copy in (
+        ("file-name", "your edition", "edition", ""),
+        ("key-missing", "your own key", "columns", _COPY),
+        ("label-value", "the words of your own data", "labels", _COPY),
+        ("column-name", "your own names", "columns", _COPY),
     )
-}
+} | {"p-range": "; 'shroom check --fix OUT' divides percentages in p(Hallucination) by 100"}
 _CHARACTERS = (
     "count characters as Python does: an emoji is 1 character, but 2 UTF-16 units and 4 bytes"
 )
@@ -88,10 +90,7 @@ _WARNINGS = {
     "file-ignored": "remove the file, or pass it directly",
     "run-record": "remove the record, or run shroom predict again",
     "encoding": "save the file as UTF-8; the kit can only guess any other encoding",
-    "column-name": (
-        "rename the columns, or specify your own names with the option --columns of 'shroom check' "
-        "or 'shroom score' (in Python: columns=)"
-    ),
+    "column-name": "rename the columns",
     "key-unknown": "correct the spelling, or remove the key",
     "key-doubled": "use each key only once; the last value counts",
     "span-text": _CHARACTERS,
@@ -161,5 +160,5 @@ _WARNINGS = {
 #: All codes, in the order of the documentation.
 CODES: dict[str, Code] = {
     **{code: Code(ERROR, fix + OPTIONS.get(code, "")) for code, fix in _ERRORS.items()},
-    **{code: Code(WARNING, fix) for code, fix in _WARNINGS.items()},
+    **{code: Code(WARNING, fix + OPTIONS.get(code, "")) for code, fix in _WARNINGS.items()},
 }

@@ -24,8 +24,14 @@ from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, fields
 from shroom.scoring.kinds import span_values
 from shroom.scoring.kinds.base import Fault
-from shroom.scoring.kinds.quotes import past_end
-from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of, read_spans, soft_of
+from shroom.scoring.kinds.span_values import (
+    HardSpan,
+    SoftSpan,
+    hard_of,
+    past_end,
+    read_spans,
+    soft_of,
+)
 
 NAME = "mushroom2025"
 

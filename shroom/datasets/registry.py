@@ -10,7 +10,7 @@ from shroom.core.problems import Problems, ShroomError, printable
 from shroom.core.registry import Entry, Registry
 from shroom.datasets.base import DataSet
 from shroom.scoring import data_set_forms
-from shroom.scoring.data_set_forms import form_of, row_at
+from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.input_files import CSV, JSON, documents_among_others, is_pipe
 
 #: The data sets, in the order in which their forms are tried.
@@ -69,4 +69,4 @@ def _names_in(source: Source, forms: Mapping[str, tuple[str, ...]]) -> Iterator[
     """Yield the name of the data set of each file, ``None`` for an unknown format."""
     for document in documents_among_others(source, Problems(), endings=JSON + CSV):
         data = document.read(Problems())
-        yield None if data is None else form_of(row_at(document, data, 0), forms)
+        yield None if data is None else form_of(document.row_at(data, 0), forms)

@@ -22,9 +22,9 @@ from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import Document
+from shroom.scoring.result import joined, signature
 from shroom.scoring.rows import Rows
-from shroom.scoring.signature import gold_hash, joined, signature
-from shroom.scoring.units import unit_of
+from shroom.scoring.slices import unit_of
 from shroom.scoring.verdict import Checked
 
 #: A score of each system on each resample, by metric: arrays of shape [systems, b].
@@ -75,7 +75,7 @@ class Board:
             raise ShroomError(
                 f"{file}: the same system and track as {before}; rename or remove one of the files"
             )
-        if gold_hash(track.gold) != gold_hash(self.gold):
+        if track.gold.hash != self.gold.hash:
             raise ShroomError(
                 f"{file}: scored against {track.gold.file}, but the other systems against "
                 f"{self.gold.file}; only systems scored against the same gold can be ranked "

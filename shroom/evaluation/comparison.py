@@ -23,9 +23,9 @@ from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, ra
 from shroom.metrics.rank_intervals import groups
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, InMemory, Submissions
-from shroom.scoring.kinds.registry import with_ranking_metrics
-from shroom.scoring.signature import joined
-from shroom.scoring.units import with_unit
+from shroom.scoring.kinds.base import with_ranking_metrics
+from shroom.scoring.result import joined
+from shroom.scoring.slices import with_unit
 
 #: The default number of trials of a test.
 TRIALS = 10_000

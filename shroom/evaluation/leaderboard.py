@@ -29,11 +29,10 @@ from shroom.metrics.intervals import Intervals, interval, mean_interval
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, is_path
-from shroom.scoring.kinds.base import floor_or_reference
-from shroom.scoring.kinds.registry import kind_of, ranking_metrics
-from shroom.scoring.signature import gold_hash, joined
+from shroom.scoring.kinds.base import floor_or_reference, kind_of, ranking_metrics
+from shroom.scoring.result import joined
+from shroom.scoring.slices import share_items, with_unit
 from shroom.scoring.tables import Estimate, score_cells
-from shroom.scoring.units import share_items, with_unit
 from shroom.scoring.votes import estimated, read_votes
 
 
@@ -261,8 +260,8 @@ def _annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
         voted, _ = read_votes(gold if named_gold else path, edition)
     except ShroomError:
         return []
-    same = gold_hash(board.gold)
-    votes = next((file.votes[file.judged] for file in voted if gold_hash(file.gold) == same), None)
+    same = board.gold.hash
+    votes = next((file.votes[file.judged] for file in voted if file.gold.hash == same), None)
     if votes is None:
         return []
     names = [metric.name for metric in ranking_metrics(edition) if metric.name in CEILING]

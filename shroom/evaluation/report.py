@@ -20,12 +20,11 @@ from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.text import figure, p_in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, Submissions, as_source
-from shroom.scoring.kinds.base import floor_or_reference
-from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
+from shroom.scoring.kinds.base import floor_or_reference, ranking_metrics, with_ranking_metrics
 from shroom.scoring.results import Score
+from shroom.scoring.rows import SLICES
 from shroom.scoring.scores import score_checked
-from shroom.scoring.slices import SLICES, slice_keys
-from shroom.scoring.units import with_unit
+from shroom.scoring.slices import slice_keys, with_unit
 
 #: Number of hardest items that are shown for each track.
 HARDEST = 20

@@ -21,11 +21,10 @@ from shroom.metrics.rank_intervals import by_rank, ranks
 from shroom.scoring.display.text import confidence, doubts, drawn, footnote, starred
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
-from shroom.scoring.kinds.registry import with_ranking_metrics
-from shroom.scoring.result import Result
-from shroom.scoring.signature import joined
+from shroom.scoring.kinds.base import with_ranking_metrics
+from shroom.scoring.result import Result, joined
+from shroom.scoring.slices import with_unit
 from shroom.scoring.tables import ROSE, Estimate, Row, Table
-from shroom.scoring.units import with_unit
 
 #: The parts of a rank and of each score in a record.
 _PARTS = ("old", "new", "change", "change_low", "change_high")

@@ -22,7 +22,7 @@ from shroom.scoring.editions.competition import Column
 from shroom.scoring.editions.edition import MEAN, Edition
 from shroom.scoring.file_choice import latest, name_by_rows
 from shroom.scoring.input_files import JSON, TABLES, documents, documents_among_others
-from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.kinds.base import kind_of, ranking_metrics
 from shroom.scoring.platforms import worst_scores
 from shroom.scoring.row_reader import read_rows
 from shroom.scoring.rows import Role

@@ -14,7 +14,7 @@ from html import escape
 from typing import Any, Callable
 
 from shroom.core.problems import ShroomError, printable
-from shroom.scoring.display.style import LIGHT
+from shroom.scoring.display.html import LIGHT
 from shroom.scoring.display.text import shortened
 
 #: The metadata of each format of figure files; without it, the bytes are reproducible.

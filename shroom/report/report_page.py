@@ -19,8 +19,7 @@ from shroom.report.figure_files import Panel
 from shroom.report.report_plots import KINDS, comparison, in_sample, ranks, scores
 from shroom.report.results import TEMPLATES, figures, script
 from shroom.report.system_plots import OF_SYSTEM
-from shroom.scoring.display.html import one_table
-from shroom.scoring.display.style import document
+from shroom.scoring.display.html import document, one_table
 from shroom.scoring.display.text import confidence, drawn, footnote, methods, starred
 from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Beside, Row, Table, score_cells

@@ -13,9 +13,8 @@ from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.report.figure_files import Panel
 from shroom.report.system_plots import DASHED, OF_SYSTEM, Drawing
-from shroom.scoring.display.columns import STAR
-from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import footnote, interval, number, shortened, starred
+from shroom.scoring.display.html import LIGHT
+from shroom.scoring.display.text import STAR, footnote, interval, number, shortened, starred
 from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Estimate
 

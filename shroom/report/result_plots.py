@@ -11,7 +11,7 @@ from shroom.core.problems import printable
 from shroom.report.figure_files import Panel
 from shroom.report.report_plots import Line, differences, forest, forests, of_ranks, with_star
 from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability, legend
-from shroom.scoring.display.style import LIGHT
+from shroom.scoring.display.html import LIGHT
 from shroom.scoring.display.text import number, shortened
 
 #: The panels of a result by their kinds; the first kind is drawn by default.

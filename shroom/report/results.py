@@ -14,7 +14,7 @@ from shroom.core.problems import ShroomError, UnknownName, printable
 from shroom.core.registry import unknown_name
 from shroom.report.figure_files import Panel, inline, on_axes
 from shroom.scoring.display import html
-from shroom.scoring.display.style import inside
+from shroom.scoring.display.html import inside
 from shroom.scoring.result import Result
 
 #: The folder of the report's template and of the script.

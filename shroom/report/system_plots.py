@@ -10,7 +10,7 @@ import numpy as np
 from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
 from shroom.metrics.reliability import Reliability
-from shroom.scoring.display.style import LIGHT
+from shroom.scoring.display.html import LIGHT
 from shroom.scoring.display.text import number
 
 _INK, _MUTED, _RULE = LIGHT["ink"], LIGHT["muted"], LIGHT["rule"]

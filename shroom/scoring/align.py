@@ -16,8 +16,7 @@ from shroom.scoring.column_checks import check_doubled, check_has_ids
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name
 from shroom.scoring.item_values import normalised
-from shroom.scoring.kinds.base import Columns, Found
-from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.base import Columns, Found, kind_of
 from shroom.scoring.rows import TEXTS, Rows
 
 

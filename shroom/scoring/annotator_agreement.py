@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.paths import Source
 from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
@@ -15,20 +18,12 @@ from shroom.scoring.display.text import confidence, doubts, figure, how_made, in
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, as_source
-from shroom.scoring.result import Plain, Result
+from shroom.scoring.result import Plain, Result, joined, signature
 from shroom.scoring.rows import Group
-from shroom.scoring.signature import joined, signature
 from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.votes import Voted, estimated, read_votes
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-
-    Votes = NDArray[np.int8]
+Votes = NDArray[np.int8]
 
 _FIGURES = {**AGREEMENT, **CEILING}
 _OF_ALL = (*AGREEMENT, "binary_p_ceiling")
@@ -216,9 +211,7 @@ class Agreement(Result):
 
 
 def agreement(
-    gold: Data,
-    intervals: Intervals | None = None,
-    edition: Edition | Source | None = None,
+    gold: Data, intervals: Intervals | None = None, edition: Edition | Source | None = None
 ) -> Agreement:
     """Return how well the annotators of a gold agree, and how one annotator would score.
 

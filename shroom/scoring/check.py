@@ -13,7 +13,6 @@ from shroom.core.problems import Problems, Stopped
 from shroom.scoring.align import Pair, align, check_pair, unknown_ids
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.column_names import NO_NAMES, Names
-from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import (
@@ -27,11 +26,10 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
-from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.base import kind_of
 from shroom.scoring.row_reader import read_rows
-from shroom.scoring.rows import P, Role, Rows
-from shroom.scoring.slices import SLICES
-from shroom.scoring.units import add_keys
+from shroom.scoring.rows import SLICES, P, Role, Rows
+from shroom.scoring.slices import add_keys
 from shroom.scoring.verdict import Checked
 
 
@@ -187,7 +185,7 @@ class _Golds(NamedTuple):
         if any(own.guess(gold.base) for gold in listed):
             return False
         data = listed[0].read(Problems())
-        return data is not None and refuse_another(listed[0], data, problems)
+        return data is not None and listed[0].refuse_another(data, problems)
 
     def pairs(
         self, document: Document, predictions: Rows, name: Name | None, problems: Problems
@@ -203,9 +201,8 @@ class _Golds(NamedTuple):
                 files = ", ".join(table.file for place in found if (table := tables[place]))
                 problems.extend([unknown_ids(predictions, is_known, files)])
                 return [(self.documents[place], part) for place, part in found.items()]
-        gold = gold_named(
-            self.documents, document, name, problems, self.edition, self.role, self.is_single
-        )
+        settings = problems, self.edition, self.role
+        gold = gold_named(self.documents, document, name, *settings, is_single=self.is_single)
         return [] if gold is None else [(gold, predictions)]
 
     def track(

@@ -9,13 +9,15 @@ from types import MappingProxyType
 from typing import Any
 
 from shroom.core.datapoint import Label
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, show
 from shroom.scoring.item_values import word_in
 from shroom.scoring.rows import KEYS, LABELS, P
 
 #: The files of an edition have the kit's own keys.
 NO_KEYS: Mapping[str, str] = MappingProxyType({})
 
+#: Examples, for messages to users of Python.
+_COLUMNS, _LABELS = '{"p": "score"}', '["refuted", "supported"]'
 #: The condition of :func:`are_two_labels` in words.
 TWO_LABELS = "two words, with the word for Hallucination first"
 
@@ -49,6 +51,10 @@ class Names:
         cls, columns: Mapping[str, str] | None = None, labels: Sequence[str] | None = None
     ) -> Names:
         """Return the names for a column per key, and for a word per label."""
+        if not isinstance(columns or {}, Mapping):
+            raise ShroomError(f"columns: expected a dict such as {_COLUMNS}, got {show(columns)}")
+        if isinstance(labels, str):
+            raise ShroomError(f"labels: expected a list such as {_LABELS}, got {show(labels)}")
         named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
         unknown = [key for key in columns or () if key not in ("p", *KEYS)]
         if unknown:

@@ -8,16 +8,14 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.json_reading import BROKEN, Reading, value_in
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, show
 from shroom.scoring.column_names import NO_KEYS
+from shroom.scoring.editions.edition import Item
 from shroom.scoring.rows import KEYS, P, key_meant, renames
-
-if TYPE_CHECKING:
-    from shroom.scoring.editions.edition import Item
 
 #: Bytes of one file.
 MAX_BYTES = 100 << 20
@@ -211,8 +209,8 @@ class _Reader(Reading):
         known = {*KEYS, *self.own}
         if known.isdisjoint(keys):
             expected = f'a header with "label" and "{P}"'
-            expected += " (or your own names with the option --columns of 'shroom check' or "
-            expected += "'shroom score')"
+            expected += " (from other names, 'shroom check --columns p=NAME,label=NAME --fix OUT' "
+            expected += "writes a copy with the kit's names)"
             self.stop("not-csv", expected, show(header))
         read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
         if read:

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from shroom.core.json_reading import MAX_ITEM
-from shroom.core.problems import Problems
-from shroom.scoring.column_names import NO_NAMES, Names
-from shroom.scoring.csv_files import columns_of
-from shroom.scoring.editions.edition import Edition
-from shroom.scoring.input_files import HEAD, Document
-from shroom.scoring.rows import P, Role
+from shroom.scoring.rows import P
 
 #: Keys of SHROOM's format: a row of data, gold or predictions has at least one of them.
 _OWN = frozenset(("hyp", "label", P))
@@ -61,28 +52,7 @@ _COMMANDS = {
 }
 
 
-def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
-    """Report a file in the format of a data set other than SHROOM; return whether it is."""
-    # Its first two rows must be of that form: one odd row does not hide what the file has.
-    other = _another(row_at(document, data, 0))
-    if other is None:
-        return False
-    second = row_at(document, data, 1)
-    if second and _another(second) != other:
-        return False
-    problems.add("other-form", document.file, "SHROOM's format", other)
-    return True
-
-
-def read_own(document: Document, problems: Problems, edition: Edition) -> bytes | None:
-    """Return the bytes of a document; report a file of another data set and return ``None``."""
-    data = document.read(problems)
-    if data is not None and edition.reads_own_form and refuse_another(document, data, problems):
-        return None
-    return data
-
-
-def _another(row: Mapping[str, Any]) -> str | None:
+def another_form(row: Mapping[str, Any]) -> str | None:
     """Return the other format of a row, in words; ``None`` for SHROOM's or an unknown format."""
     if row.keys() & _OWN:
         return None
@@ -111,32 +81,3 @@ def form_of(keys: Iterable[str], forms: Mapping[str, tuple[str, ...]] = DATA_SET
 def _is_predictions(value: Any) -> bool:
     """Return whether a value may be a list of predictions, unlike SHROOM's votes."""
     return isinstance(value, list) and not any(isinstance(item, str) for item in value)
-
-
-def row_at(document: Document, data: bytes, place: int) -> Mapping[str, Any]:
-    """Return a row of a document, counted from 0; an empty row if it cannot be read."""
-    if document.form(data) == "table":
-        return dict.fromkeys(columns_of(data[:HEAD], document.names.columns))
-    objects = _objects(data[:MAX_ITEM].decode("utf-8-sig", "replace"))
-    return dict(next(islice(document.names.renamed(objects), place, None), {}))
-
-
-def names_in(document: Document, data: bytes, role: Role) -> Names:
-    """Return the user's names if a document uses them; gold may use the kit's names."""
-    names, plain = document.names, replace(document, names=NO_NAMES)
-    is_named = role is Role.PREDICTIONS or not names.columns.keys().isdisjoint(
-        row_at(plain, data, 0) if names.columns else ()
-    )
-    return names if is_named else NO_NAMES
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a list or of lines, as far as they can be read."""
-    start = text.find("{")
-    while start >= 0:
-        try:
-            row, end = json.JSONDecoder().raw_decode(text, start)
-        except (ValueError, RecursionError):
-            return
-        yield row
-        start = text.find("{", end)

@@ -14,18 +14,15 @@ from shroom.core.datapoint import Datapoint, Label, Reference, Task
 from shroom.core.json_writing import json_line
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped
-from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, resolve
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import is_missing
-from shroom.scoring.kinds.base import Fault, Field, Fields, Read
+from shroom.scoring.kinds.base import Fault, Field, Fields, Read, kind_of
 from shroom.scoring.kinds.binary import BINARY
 from shroom.scoring.kinds.labelled_spans import LABELS
-from shroom.scoring.kinds.quotes import past_end
-from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.kinds.span_values import hard_of, share_marked, soft_of, sum_of
+from shroom.scoring.kinds.span_values import hard_of, past_end, share_marked, soft_of, sum_of
 from shroom.scoring.kinds.spans import HARD, SOFT
 from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role
@@ -97,7 +94,7 @@ def from_document(
 ) -> DataFile | None:
     """Return the datapoints of a document; ``None`` if it cannot be read."""
     edition = edition or default()
-    data = read_own(document, problems, edition)
+    data = document.read_own(problems, edition)
     if data is None:
         return None
     try:

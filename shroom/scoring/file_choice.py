@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.problems import Problem, Problems, show
+from shroom.scoring.align import Pair
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name, without_slips
 from shroom.scoring.input_files import Document
 from shroom.scoring.rows import Role, Rows
-
-if TYPE_CHECKING:
-    from shroom.scoring.align import Pair
 
 
 def well_named(
@@ -57,10 +54,7 @@ def well_named(
 
 
 def latest(
-    documents: list[Document],
-    problems: Problems,
-    edition: Edition,
-    role: Role | None = None,
+    documents: list[Document], problems: Problems, edition: Edition, role: Role | None = None
 ) -> dict[tuple[str, str], Document]:
     """Return the latest version for each split and track; report repeated versions."""
     best: dict[tuple[str, str], tuple[int, Document]] = {}
@@ -84,7 +78,8 @@ def gold_named(
     problems: Problems,
     edition: Edition,
     role: Role = Role.GOLD,
-    is_single: bool = False,  # noqa: FBT001, FBT002
+    *,
+    is_single: bool,
 ) -> Document | None:
     """Return the gold for a file of predictions: the latest version of its split and track."""
     # One gold for one file serves whatever their names, unless split and track differ.

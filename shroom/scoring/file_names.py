@@ -8,10 +8,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from shroom.scoring.rows import Role
+from shroom.scoring.rows import Role
 
 #: Characters of a file name.
 LONGEST = 255

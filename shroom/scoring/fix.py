@@ -20,7 +20,6 @@ from shroom.core.problems import Problem, Problems, ShroomError, Stopped
 from shroom.scoring.align import restored_order
 from shroom.scoring.check import check_documents
 from shroom.scoring.column_names import Names
-from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import well_named
@@ -140,7 +139,7 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
 def _items(document: Document, problems: Problems, log: Log, edition: Edition) -> list[Any] | None:
     """Return the items of a file if all are readable, and log how a table is read."""
     document_problems = Problems()
-    content = read_own(document, document_problems, edition)
+    content = document.read_own(document_problems, edition)
     items: list[Any] = []
     if content is not None:
         with suppress(Stopped):  # the reason is among the problems

@@ -52,10 +52,7 @@ def refuse(tracks: Iterable[Pair], what: str, way_out: str = "") -> None:
 
 
 def in_sample_items(
-    submission: Source,
-    listed: Iterable[Document],
-    problems: Problems,
-    edition: Edition,
+    submission: Source, listed: Iterable[Document], problems: Problems, edition: Edition
 ) -> dict[str, int]:
     """Return the number of in-sample items by file, from the records next to the files."""
     # A record may name the data's version: ``val.model-aware.v2.json``.

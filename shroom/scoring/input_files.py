@@ -11,6 +11,7 @@ import stat
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring import csv_files
 from shroom.scoring.column_names import NO_KEYS, NO_NAMES, Names
+from shroom.scoring.data_set_forms import another_form
 from shroom.scoring.editions.edition import Edition, Item
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import without_slips
@@ -116,6 +118,36 @@ class Document:
             return None
         return data
 
+    def read_own(self, problems: Problems, edition: Edition) -> bytes | None:
+        """Return the bytes like :meth:`read`; report a file of another data set as well."""
+        data = self.read(problems)
+        if data is not None and edition.reads_own_form and self.refuse_another(data, problems):
+            return None
+        return data
+
+    def refuse_another(self, data: bytes, problems: Problems) -> bool:
+        """Report the format of a data set other than SHROOM; return whether it is one."""
+        # The first two rows must have that form, so that an odd first row does not count.
+        other, second = another_form(self.row_at(data, 0)), self.row_at(data, 1)
+        if other is None or (second and another_form(second) != other):
+            return False
+        problems.add("other-form", self.file, "SHROOM's format", other)
+        return True
+
+    def row_at(self, data: bytes, place: int) -> dict[str, Any]:
+        """Return a row, counted from 0; an empty row if it cannot be read."""
+        if self.form(data) == "table":
+            return dict.fromkeys(csv_files.columns_of(data[:HEAD], self.names.columns))
+        objects = _objects(data[:MAX_ITEM].decode("utf-8-sig", "replace"))
+        return dict(next(islice(self.names.renamed(objects), place, None), {}))
+
+    def names_in(self, data: bytes, role: Role) -> Names:
+        """Return the user's names if the document uses them; gold may use the kit's names."""
+        if role is Role.PREDICTIONS:
+            return self.names
+        keys = replace(self, names=NO_NAMES).row_at(data, 0) if self.names.columns else ()
+        return NO_NAMES if self.names.columns.keys().isdisjoint(keys) else self.names
+
     def packed(self, problems: Problems) -> bytes | None:
         """Return the bytes, not decompressed; report an unreadable file and return ``None``."""
         try:
@@ -123,6 +155,18 @@ class Document:
         except OSError as error:
             problems.add("file-unreadable", self.file, "a file", error.strerror or "none")
             return None
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a list or of lines, as far as they can be read."""
+    start = text.find("{")
+    while start >= 0:
+        try:
+            row, end = json.JSONDecoder().raw_decode(text, start)
+        except (ValueError, RecursionError):
+            return
+        yield row
+        start = text.find("{", end)
 
 
 def is_pipe(source: Source) -> bool:

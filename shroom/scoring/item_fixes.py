@@ -25,7 +25,7 @@ from shroom.scoring.item_values import (
     problem_of_p,
     word_in,
 )
-from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.base import kind_of
 from shroom.scoring.rows import KEYS, LABELS, P, key_meant
 
 _BINARY = {"true": True, "1": True, "false": False, "0": False}

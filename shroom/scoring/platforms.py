@@ -18,7 +18,7 @@ from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.scoring.editions.competition import Column
 from shroom.scoring.editions.edition import MEAN, Edition
 from shroom.scoring.input_files import JSON, TABLES, documents_among_others, is_pipe
-from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.kinds.base import kind_of, ranking_metrics
 from shroom.scoring.results import Score
 
 Slices = Mapping[str, Mapping[str, dict[str, Any]]]

@@ -1,4 +1,4 @@
-"""The base classes of results: values that serialise themselves, and tables in all forms."""
+"""The base classes of results, which show and serialise themselves, and signatures of scores."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import json
 import pkgutil
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 from shroom.core.problems import Problems, ShroomError
+from shroom.core.version import __version__
 from shroom.metrics.intervals import Marked
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import digest
+from shroom.scoring.kinds.base import kind_of
+from shroom.scoring.rows import Rows
 from shroom.scoring.tables import Estimate, Table, as_csv, bounds, markdown, text
 
 
@@ -279,3 +284,28 @@ def _of_one_type(values: list[Any]) -> list[Any]:
     kinds = {type(value) for value in values if value is not None}
     kind = float if kinds == {int, float} else str if len(kinds) > 1 else None
     return values if kind is None else [None if it is None else kind(it) for it in values]
+
+
+def signature(track: str, gold: Rows, align: str, edition: Edition, *more: str) -> str:
+    """Return everything that a score depends on, in one line; ``align`` is ``id`` or ``order``."""
+    parts = {
+        "v": __version__,
+        "edition": "@".join(filter(None, (edition.name, digest(edition)))),
+        **({"track": track} if track else {}),
+        "n": gold.n,
+        "gold": gold.hash,
+        "align": align,
+    }
+    named = (f"{key}:{value}" for key, value in parts.items())
+    return "|".join(("shroom", *named, kind_of(edition).signature, *more))
+
+
+def joined(signatures: Iterable[str]) -> str:
+    """Return one signature for several results; parts that differ are joined by ``+``."""
+    parts = []
+    for column in zip(*(line.split("|") for line in signatures)):
+        key, colon, _ = column[0].partition(":")
+        values = [part.partition(":")[2] for part in column]
+        # Sizes belong to their tracks, so they are all listed; a common value is listed once.
+        parts.append(key + colon + "+".join(values if len({*values}) > 1 else values[:1]))
+    return "|".join(parts)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from shroom.metrics.intervals import FEWEST, MAX_ITEMS, NO_INTERVALS, mean_interval
+from shroom.core.problems import Problem
+from shroom.metrics.intervals import (
+    FEWEST,
+    MAX_ITEMS,
+    NO_INTERVALS,
+    Interval,
+    Intervals,
+    mean_interval,
+)
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
     confidence,
@@ -17,20 +27,12 @@ from shroom.scoring.display.text import (
     how_made,
     number,
 )
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.kinds.base import floor_or_reference
-from shroom.scoring.result import Plain, Result, doubt
-from shroom.scoring.signature import joined
+from shroom.scoring.result import Plain, Result, doubt, joined
+from shroom.scoring.slices import share_items
 from shroom.scoring.tables import Beside, Estimate, Row, Table, Whole, bounds, score_cells
-from shroom.scoring.units import share_items
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shroom.core.problems import Problem
-    from shroom.metrics.intervals import Interval, Intervals
-    from shroom.scoring.align import AlignedPair
-    from shroom.scoring.editions.edition import Edition
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,15 +127,7 @@ class TrackScore(Plain):
 def flat(
     scores: Mapping[str, float | None], intervals: Mapping[str, Interval | None]
 ) -> dict[str, Any]:
-    """Return scores, and their intervals under names with ``_ci``.
-
-    The reason of a doubtful interval is under a name with ``_ci_note``.
-
-    Examples
-    --------
-    >>> flat({"rho": 0.5}, {"rho": (0.25, 0.75)})
-    {'rho': 0.5, 'rho_ci': [0.25, 0.75]}
-    """
+    """Return scores, and their intervals (``_ci``) with the reason of a doubtful one."""
     ends: dict[str, Any] = {}
     for name, ci in intervals.items():
         note = doubt(f"{name}_ci_note", ci)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,16 +19,12 @@ from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, Stopped, show
 from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.csv_files import RowWithGaps
-from shroom.scoring.data_set_forms import names_in, read_own
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.input_files import Document
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
-from shroom.scoring.kinds.base import Fault, Fields
-from shroom.scoring.kinds.quotes import quotes
-from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.base import Fault, Fields, kind_of
+from shroom.scoring.kinds.span_values import quotes
 from shroom.scoring.rows import GROUPS, KEYS, TEXTS, Group, P, Role, Rows, renames
-
-if TYPE_CHECKING:
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.input_files import Document
 
 quick: ModuleType | None
 try:
@@ -43,15 +39,10 @@ _REFERENCES = {"": "", "both": "either", **{side.value: side.value for side in R
 
 
 def read_rows(
-    document: Document,
-    role: Role,
-    problems: Problems,
-    edition: Edition,
-    *,
-    texts: bool = False,
+    document: Document, role: Role, problems: Problems, edition: Edition, *, texts: bool = False
 ) -> Rows | None:
     """Return a document's rows as columns; ``None`` if there are no rows."""
-    data = read_own(document, problems, edition)
+    data = document.read_own(problems, edition)
     if data is None:
         return None
     form, is_plain = document.form(data), edition.reads_own_form and not document.names.columns
@@ -65,25 +56,13 @@ def read_rows(
         return None
     try:
         items = document.iter_items(data, problems, edition.item)
-        names = names_in(document, data, role)
-        rows = read_each(items, role, document.file, problems, edition, names)
+        names = document.names_in(data, role)
+        rows = Reader(role, document.file, problems, edition, names).read(items)
     except Stopped:
         return None
     rows.has_broken_lines = problems.count("not-json", document.file) > 0
     rows.has_odd_ids = problems.count("id-integer", document.file) > 0
     return rows
-
-
-def read_each(
-    items: Iterable[Any],
-    role: Role,
-    file: str,
-    problems: Problems,
-    edition: Edition,
-    names: Names = NO_NAMES,
-) -> Rows:
-    """Return items as columns and report every problem; errors make them unusable for scores."""
-    return Reader(role, file, problems, edition, names).read(items)
 
 
 class Reader:
@@ -116,7 +95,7 @@ class Reader:
         self.unknown: dict[str, tuple[int, Any, int]] = {}
 
     def read(self, items: Iterable[Any]) -> Rows:
-        """Return the columns."""
+        """Return items as columns; report every problem. Errors make them unusable for scores."""
         items, wanted = self.edition.with_own_keys(self._remembered(items)), self.fields
         if self.role is not Role.PREDICTIONS:
             wanted = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -23,6 +24,8 @@ LABELS: dict[Any, int] = {label.value: int(label is Label.HALLUCINATION) for lab
 KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels")
 #: The columns by which scores can be sliced.
 GROUPS = ("task", "model", "ref")
+#: Default keys to slice scores by.
+SLICES = (*GROUPS, "agreement")
 TEXTS = ("hyp", "src", "tgt")
 #: Other spellings of p, in lower case and without punctuation.
 _P_SPELLED = (
@@ -119,15 +122,22 @@ class Rows:
     #: Whether lines are not JSON, so that the number of rows is wrong.
     has_broken_lines: bool = False
 
-    def digest(self) -> bytes:
-        """Return bytes that identify the annotation, in the order of the ids."""
-        order = self.order
+    @property
+    def hash(self) -> str:
+        """A hash of the ids, labels and p; with ids, the order makes no difference."""
+        order, content = self.order, b""
+        if self.ids is not None:
+            ids = self.ids[order]
+            is_integer = ids.dtype.kind == "i"
+            content = ids.astype("<i8").tobytes() if is_integer else "\n".join(ids).encode()
         if self.marks:
             marks = [self.marks[row] for row in order.tolist()]
-            return json.dumps([self.labels, marks] if self.labels else marks).encode()
-        label = self.label[order].astype("<i1").tobytes()
-        p = self.p[order] + 0.0  # -0.0 becomes 0.0
-        return label if np.isnan(p).all() else label + p.astype("<f8").tobytes()
+            content += json.dumps([self.labels, marks] if self.labels else marks).encode()
+        else:
+            content += self.label[order].astype("<i1").tobytes()
+            p = self.p[order] + 0.0  # -0.0 becomes 0.0
+            content += b"" if np.isnan(p).all() else p.astype("<f8").tobytes()
+        return hashlib.sha256(content).hexdigest()[:6]
 
     @property
     def order(self) -> NDArray[np.intp]:

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, UnknownName
+from shroom.metrics.base import Metric
 from shroom.metrics.cluster_bootstrap import clustered, places
-from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, Scored, estimates
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
-from shroom.scoring.kinds.registry import kind_of, with_ranking_metrics
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.in_memory import Data
+from shroom.scoring.kinds.base import kind_of, with_ranking_metrics
+from shroom.scoring.result import signature
 from shroom.scoring.results import Score, TrackScore, flat
-from shroom.scoring.signature import signature
-from shroom.scoring.slices import SLICES, group_of, missing, slice_keys
-from shroom.scoring.units import missing_units, unit_of, with_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.metrics.base import Metric
-    from shroom.metrics.intervals import Intervals, Scored
-    from shroom.scoring.align import AlignedPair
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.in_memory import Data
-    from shroom.scoring.rows import Group
-    from shroom.scoring.verdict import Checked
+from shroom.scoring.rows import SLICES, Group
+from shroom.scoring.slices import group_of, missing, missing_units, slice_keys, unit_of, with_unit
+from shroom.scoring.verdict import Checked
 
 
 def score(
@@ -135,12 +129,8 @@ def _score_track(
     unit = unit_of(gold, track.edition)
     scores, intervals = estimates(_by_unit(scored, unit), settings)
     if scores.get("rho", 0.0) is None and not problems.count("p-constant", predictions.file):
-        problems.add(
-            "rho-undefined",
-            predictions.file,
-            "at least two different values in p and in the gold",
-            "a constant",
-        )
+        expected = "at least two different values in p and in the gold"
+        problems.add("rho-undefined", predictions.file, expected, "a constant")
     groups = {key: group_of(gold, key) for key in by}
     by_rows: dict[bytes, dict[str, Any]] = {}
     return TrackScore(

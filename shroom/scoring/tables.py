@@ -13,8 +13,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from shroom.core.printing import TABLE_WIDTH
 from shroom.core.problems import printable
-from shroom.scoring.display.columns import STAR, align
-from shroom.scoring.display.text import UNDEFINED, interval, shortened
+from shroom.scoring.display.text import STAR, UNDEFINED, align, interval, shortened
 
 #: The first characters of a formula; spreadsheets also accept them in full width, and after
 #: invisible characters.

@@ -14,7 +14,6 @@ from shroom.metrics.agreement import MISSING, bootstrap_votes, padded
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Intervals, interval
 from shroom.scoring.column_checks import check_doubled, check_votes
-from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Annotation, Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import latest, name_by_rows
@@ -22,7 +21,7 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.kinds.binary import read_votes as read_votes_of
-from shroom.scoring.row_reader import read_each
+from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role, Rows
 from shroom.scoring.tables import Estimate
 
@@ -81,7 +80,7 @@ def read_votes(
 
 def _read(document: Document, problems: Problems, edition: Edition) -> Voted | None:
     """Return the rows and votes of a file; ``None`` without votes, or if it cannot be read."""
-    own = read_own(document, problems, edition)
+    own = document.read_own(problems, edition)
     items = None if own is None else document.items(problems, edition.item)
     if items is None:
         return None
@@ -97,7 +96,7 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
         return None
     if edition.annotation.kind != "binary":
         edition = replace(edition, annotation=Annotation())
-    gold = read_each(items, Role.GOLD, document.file, problems, edition)
+    gold = Reader(Role.GOLD, document.file, problems, edition).read(items)
     problems.extend(check_doubled(gold))
     if not gold.labelled and not problems.errors:
         expected = f'"label" and "{P}"'

@@ -7,6 +7,7 @@ import pytest
 from conftest import SAMPLE, write_json
 
 from shroom.core.json_reading import again, object_of
+from shroom.core.problem_codes import CODES
 from shroom.core.problems import EachRow, Problem, Problems
 
 
@@ -55,10 +56,7 @@ def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(as_rows, 
             for n in range(3)
         ),
         "a.json: 199997 more problems [p-range]",
-        (
-            "  to fix [p-range]: scale p to [0, 1]; if p is outside this range only because of "
-            "rounding, clip p"
-        ),
+        f"  to fix [p-range]: {CODES['p-range'].fix}",
     ]
     assert (problems.errors, shown) == (count, [0, 1, 2, 3, 4])
 

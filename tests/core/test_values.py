@@ -9,14 +9,21 @@ import pytest
 from shroom.core.datapoint import Datapoint, Task, by_reference
 from shroom.core.json_writing import json_digest, json_lines, without_nan
 from shroom.core.word_spans import spans
-from shroom.scoring.display.text import p_value
+from shroom.scoring.display.text import figure, p_in_words, p_value
 from shroom.scoring.editions.competition import Phase
 from shroom.scoring.editions.edition import Split
 from shroom.scoring.editions.files import default
 from shroom.scoring.editions.validation import warnings_of
 from shroom.scoring.in_memory import row_of
-from shroom.scoring.kinds.quotes import Quote, other_unit
-from shroom.scoring.kinds.span_values import HardSpan, LabelledSpan, SoftSpan, hard_of, sum_of
+from shroom.scoring.kinds.span_values import (
+    HardSpan,
+    LabelledSpan,
+    Quote,
+    SoftSpan,
+    hard_of,
+    other_unit,
+    sum_of,
+)
 from shroom.scoring.rows import P
 
 #: Anywhere on Earth.
@@ -45,6 +52,8 @@ QUOTES = [Quote("", start, start + 4, "Rome") for start in (9, 10, 12, 3)]
         (json_lines([{"hyp": "né"}]), '{"hyp": "né"}\n'),
         (without_nan({"logits": [0.5, math.nan]}), {"logits": [0.5, None]}),
         ([*map(p_value, (0.0354, 1e-7, None))], ["0.0354", "<0.0001", "–"]),
+        ([*map(p_in_words, (0.0042, 0.0503))], ["p = .004", "p = .0503"]),
+        ([*map(figure, (0.031, -0.0104, 1.0, -0.0))], [".031", "-.010", "1.000", ".000"]),
         (row_of(BOTH[0]), ROW),
         ([one.tgt for one in by_reference(BOTH)[0]], ["One cat.", "A pet."] * 2),
         (by_reference(BOTH)[1], [0, 2]),

@@ -82,7 +82,7 @@ def test_the_scores_of_a_system_are_those_of_shroom_score(places):
 def test_rank_intervals_are_of_joint_resamples(places):
     from shroom.evaluation.board import boards
     from shroom.scoring.check import check
-    from shroom.scoring.kinds.registry import ranking_metrics
+    from shroom.scoring.kinds.base import ranking_metrics
 
     how = Intervals(300)
     found = {row.system: row.rank_ci for row in leaderboard(*places, intervals=how).rows[:4]}

@@ -14,7 +14,7 @@ from shroom.evaluation.report import report
 from shroom.metrics.intervals import Intervals
 from shroom.report import figure_files, report_plots
 from shroom.report.report_plots import KINDS
-from shroom.scoring.display.style import LIGHT
+from shroom.scoring.display.html import LIGHT
 
 FEW = Intervals(50)
 STARTS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}

@@ -17,7 +17,7 @@ from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import inline
 from shroom.report.report_page import page
 from shroom.report.report_plots import KINDS, panels
-from shroom.scoring.display.style import document
+from shroom.scoring.display.html import document
 from shroom.scoring.metric_registry import metric
 
 FEW = Intervals(50)

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_two_paths import ROW
 
-from shroom.core.problems import InvalidInput
+from shroom.core.problems import InvalidInput, Problems
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.check import check
+from shroom.scoring.check import check, check_documents
+from shroom.scoring.editions.files import default
+from shroom.scoring.input_files import documents
 from shroom.scoring.scores import score
 
 PATHS = ["p.json", "val.model-aware.json", "test.model-agnostic.json"]
@@ -306,3 +308,43 @@ def test_lines_are_told_by_a_first_line_that_is_an_object(tmp_path, padding):
 def test_problems_are_counted_if_none_is_kept():
     rows = [{**prediction, "id": 1} for prediction in predictions(3)]
     assert check(rows, limit=0).problems.errors == 2
+
+
+LABELS = ["Hallucination", "Not Hallucination"]
+VOTE_CODES = {"label-votes", "p-votes"}
+
+
+@pytest.mark.usefixtures("both_readers")
+def test_gold_against_its_votes_is_told_by_the_check_and_not_by_the_scoring_program(tmp_path):
+    """Of the twelve items two have another p, and one another label."""
+    rows = gold()
+    for row in (1, 7):
+        rows[row]["p(Hallucination)"] = 0.9 if rows[row]["p(Hallucination)"] < 0.5 else 0.55
+    rows[5]["label"] = LABELS[1 - LABELS.index(rows[5]["label"])]
+    truth = write_json(tmp_path / "gold" / PATHS[1], rows)
+    mine = write_json(tmp_path / "mine" / PATHS[1], predictions())
+    problems = check(mine, truth).problems
+    assert {
+        each.code: (each.index, each.found) for each in problems if each.code in VOTE_CODES
+    } == {
+        "label-votes": (5, "another value in 1 item; this is the first"),
+        "p-votes": (1, "another value in 2 items; this is the first"),
+    }
+    problems = Problems()
+    check_documents(documents(mine, problems), truth, problems=problems, edition=default())
+    assert not problems.codes & VOTE_CODES
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"labels": votes} for votes in ([], [None], "Hallucination", ["maybe"], [LABELS])),
+        {"labels": LABELS, "p(Hallucination)": 0.5},
+        {"labels": [LABELS[0], None, LABELS[1]], "p(Hallucination)": 0.5},
+        {"labels": [*LABELS, LABELS[0]], "p(Hallucination)": 0.67},
+    ],
+)
+def test_what_votes_do_not_tell_is_not_reported(change):
+    rows = gold()
+    rows[5] = {**rows[5], "label": "Hallucination", **change}
+    assert not codes(predictions(), rows) & VOTE_CODES

@@ -160,7 +160,8 @@ def test_labels_name_the_words_of_every_form(given, written, form, tmp_path, shr
     rows, truth, out = predictions(12), gold(12), tmp_path / "out.json"
     in_words = [{**row, "label": word[row["label"]]} for row in rows]
     source = WRITERS[form](tmp_path / f"s.{form}", in_words)
-    assert "or specify the words of your own data with the option" in shroom("check", source)[2]
+    advice = "for other commands, add --fix OUT to 'shroom check' to write a copy"
+    assert advice in shroom("compare", source, source, write_json(tmp_path / "g", truth))[2]
     assert shroom("check", source, "--labels", given, "--fix", out)[0] == 0
     assert json.loads(out.read_text()) == rows
     votes = [{**row, "label": word[row["label"]], "labels": [*map(word.get, row["labels"])]}

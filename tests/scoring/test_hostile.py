@@ -48,7 +48,7 @@ def test_a_file_is_not_read_further_after_too_many_errors(monkeypatch):
             yield {}
 
     with pytest.raises(Stopped):
-        row_reader.read_each(items(), Role.PREDICTIONS, "f.json", problems, default())
+        row_reader.Reader(Role.PREDICTIONS, "f.json", problems, default()).read(items())
     assert len(read) == 25
     assert problems.count("key-missing") == 50
     assert "fewer than 50 errors in a file" in str([*problems][-1])

@@ -87,6 +87,20 @@ def test_what_cannot_be_read_is_said_in_a_sentence(data, message):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        ({"columns": "p=score"}, 'columns: expected a dict such as {"p": "score"}, got "p=score"'),
+        ({"columns": ["score"]}, 'columns: expected a dict such as {"p": "score"}, got ["score"]'),
+        ({"labels": "ab"}, 'labels: expected a list such as ["refuted", "supported"], got "ab"'),
+    ],
+)
+def test_names_of_another_type_are_refused(names, message):
+    with pytest.raises(shroom.ShroomError) as error:
+        shroom.check(PREDICTIONS, **names)
+    assert str(error.value) == message
+
+
 def test_systems_are_compared_under_the_names_that_they_are_given():
     systems = {"mine": PREDICTIONS, "other": pd.DataFrame(PREDICTIONS[::-1])}
     found = shroom.compare(systems, ROWS, intervals=Intervals(100), trials=99)

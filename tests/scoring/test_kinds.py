@@ -14,7 +14,7 @@ from shroom.core.problems import InvalidInput
 from shroom.scoring.check import check
 from shroom.scoring.editions.files import built_in
 from shroom.scoring.scores import score
-from shroom.scoring.units import unit_of
+from shroom.scoring.slices import unit_of
 
 FACTUAL, FLUENCY = "has_factual_mistakes", "has_fluency_mistakes"
 GOLD = ["yn", "yy", "nn", "yn", "ny", "yn"]

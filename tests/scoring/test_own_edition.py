@@ -224,6 +224,11 @@ def test_intervals_and_tests_draw_whole_units(tmp_path, in_json):
     assert (items["p"] < 0.01, items["mcnemar"]["p"] < 0.01, "mcnemar" in units) == (1, 1, 0)
 
 
+def test_the_names_of_the_kits_editions_are_those_of_its_files():
+    paths = (ROOT / "shroom" / "scoring" / "editions").glob("*.toml")
+    assert sorted(files.NAMES) == sorted(path.stem for path in paths)
+
+
 @pytest.mark.parametrize("name", files.NAMES)
 def test_the_kits_editions_are_valid(name):
     plain = tomllib.loads(files.text_of(name))
@@ -233,11 +238,6 @@ def test_the_kits_editions_are_valid(name):
     jsonschema.validate(to_plain(again), files.schema())
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**to_plain(again), "name": 3}, files.schema())
-
-
-def test_the_names_of_the_kits_editions_are_those_of_its_files():
-    paths = (ROOT / "shroom" / "scoring" / "editions").glob("*.toml")
-    assert sorted(files.NAMES) == sorted(path.stem for path in paths)
 
 
 @pytest.mark.parametrize("name", files.NAMES)
@@ -275,7 +275,7 @@ def test_the_hash_in_a_signature_is_of_the_content_and_not_of_its_form(tmp_path)
     assert files.digest(packed) == first  # in the scoring program
 
 
-DEEP = {
+NOT_READ = {
     "key.toml": "a" + ".a" * 30_000 + " = 1",
     "quoted.toml": "'a'" + ' . "a"' * 10_000 + " = 1",
     "header.toml": "[a" + ".a" * 30_000 + "]",
@@ -286,26 +286,22 @@ DEEP = {
     "after a text.toml": 'a = """\\""" # [\n"""\nb' + ".b" * 30_000 + " = 1",
     "list.json": '{"a": ' + "[" * 30_000,
     "object.json": '{"a":' * 30_000,
+    **dict.fromkeys(("big.toml", "big.json"), "#" * (1 << 20) + "\n"),
 }
 
 
 @pytest.mark.parametrize("read_file", [read, lambda path: Recipe.of(str(path))])
-@pytest.mark.parametrize("name", DEEP)
-def test_a_file_is_not_read_beyond_ten_levels(name, read_file, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", NOT_READ)
+def test_a_file_is_not_read_beyond_ten_levels_or_a_mebibyte(name, read_file, tmp_path, monkeypatch):
     if read_file is not read and name.endswith(".json"):
         name = "key.toml"  # there are no recipes in JSON
-    (tmp_path / name).write_text(DEEP[name])
+    (tmp_path / name).write_text(NOT_READ[name])
     for parser in (tomllib, json):
         monkeypatch.setattr(parser, "loads", lambda _: pytest.fail("was parsed"))
-    with pytest.raises(ShroomError, match="nests too deeply; use at most 10 levels"):
+    is_big = name.startswith("big")
+    why = "is larger than 1048576 bytes" if is_big else "nests too deeply; use at most 10 levels"
+    with pytest.raises(ShroomError, match=why):
         read_file(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", ["big.toml", "big.json"])
-def test_a_file_is_not_read_beyond_a_mebibyte(name, tmp_path):
-    (tmp_path / name).write_text("#" * (1 << 20) + "\n")
-    with pytest.raises(ShroomError, match="is larger than 1048576 bytes"):
-        read(tmp_path / name)
 
 
 def test_dots_and_brackets_in_texts_are_no_levels(tmp_path):

@@ -12,7 +12,7 @@ from shroom.core.problems import Problems
 from shroom.scoring import quick_reader
 from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import Document
-from shroom.scoring.row_reader import read_each
+from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role, Rows
 
 LABELS = ["Hallucination", "Not Hallucination"]
@@ -52,7 +52,7 @@ def compare(data: bytes, role: Role, *, lines: bool = False) -> Rows | None:
         return None
     problems = Problems(limit=None)
     items = Document("f", f"f.json{'l' * lines}", data).items(problems)
-    each = read_each(items, role, "f", problems, default())
+    each = Reader(role, "f", problems, default()).read(items)
     assert not problems.errors, list(problems.lines())
     assert problems.codes <= {"value-finite"}  # in a value that the quick path does not look at
     for column in ("n", "label", "p", "ids", "votes", "labelled"):
@@ -134,5 +134,5 @@ def test_a_key_that_comes_again_is_reported(key, first_id, lines):
     assert quick_reader.read(text.encode(), Role.PREDICTIONS, "f", lines=lines) is None
     problems = Problems()
     items = Document("f", f"f.json{'l' * lines}", text.encode()).items(problems)
-    read_each(items, Role.PREDICTIONS, "f", problems, default())
+    Reader(Role.PREDICTIONS, "f", problems, default()).read(items)
     assert [(it.code, it.index, it.severity) for it in problems] == [("key-doubled", 3, "warning")]

@@ -11,7 +11,6 @@ from shroom.core.datapoint import TASKS, Datapoint, Task, pair
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped, show
 from shroom.evaluation.corruption.items import Item
-from shroom.scoring.data_set_forms import row_at
 from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.editions import edition as editions
 from shroom.scoring.editions.edition import Edition
@@ -63,7 +62,7 @@ def read(
 def _read(document: Document, problems: Problems) -> list[tuple[Datapoint, str]] | None:
     """Return pairs or dialogues with the knowledge of each; ``None`` for a file of another form."""
     data = document.read(Problems())
-    row = {} if data is None else row_at(document, data, 0)
+    row = {} if data is None else document.row_at(data, 0)
     of_pairs = "hyp" not in row and (HYPOTHESIS in row or document.ending in CSV)
     if data is None or not (of_pairs or row.keys() >= _DIALOGUE):
         return None

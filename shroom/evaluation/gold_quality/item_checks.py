@@ -27,8 +27,7 @@ from shroom.evaluation.gold_quality.votes import (
 from shroom.metrics import agreement
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
-from shroom.scoring.kinds.quotes import other_unit, quotes
-from shroom.scoring.kinds.span_values import read_spans
+from shroom.scoring.kinds.span_values import other_unit, quotes, read_spans
 from shroom.scoring.rows import LABELS, P, Rows
 
 #: The distance of a probability from the share of the annotators up to which it counts as rounded.

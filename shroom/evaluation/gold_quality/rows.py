@@ -17,11 +17,11 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.evaluation.gold_quality.sharing import Texts
-from shroom.scoring.data_set_forms import form_of, row_at
+from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import NAMES, built_in
 from shroom.scoring.input_files import JSON, TABLES, Document, documents_among_others
-from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.base import kind_of
 from shroom.scoring.kinds.spans import ANNOTATIONS
 from shroom.scoring.rows import TEXTS, P, Role
 
@@ -112,7 +112,7 @@ def _read(
     """Return the document as a list of one file, empty if it is not gold."""
     if (data := document.read(problems)) is None:
         return []
-    first = row_at(document, data, 0)
+    first = document.row_at(data, 0)
     if not first and not document.member:
         document.items(problems)  # reports why there is no first row
         return []

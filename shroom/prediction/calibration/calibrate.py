@@ -21,7 +21,6 @@ from shroom.scoring.align import AlignedPair
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import refuse
-from shroom.scoring.signature import gold_hash
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
     fitted = fitted_on(p, y, gold_label, settings)
     if settings.method != "none" and (why := _why_flat(p, y, fitted.calibrator)):
         raise ShroomError(f"{file}: {why}")
-    fitted = replace(fitted, n=gold.n, gold=gold_hash(gold), rows=rows_hash(gold))
+    fitted = replace(fitted, n=gold.n, gold=gold.hash, rows=rows_hash(gold))
     if settings.in_sample:
         return TrackQuality.of(track, fitted, IN_SAMPLE)
     n = int(groups.max()) + 1

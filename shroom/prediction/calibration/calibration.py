@@ -21,8 +21,7 @@ from shroom.scoring.check import check
 from shroom.scoring.display.text import ends, figure, footnote
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data
-from shroom.scoring.result import Result
-from shroom.scoring.signature import joined
+from shroom.scoring.result import Result, joined
 from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.verdict import Checked
 

@@ -22,9 +22,8 @@ from shroom.metrics.discrimination import auroc, average_precision
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.metrics.reliability import BINS, Reliability, reliability
 from shroom.scoring.align import AlignedPair
-from shroom.scoring.result import Plain
+from shroom.scoring.result import Plain, signature
 from shroom.scoring.rows import Rows
-from shroom.scoring.signature import gold_hash, signature
 from shroom.scoring.tables import Estimate, score_cells
 
 Figures = dict[str, "float | None"]
@@ -40,7 +39,7 @@ class Fitted(Plain):
     threshold: float
     #: Number of items.
     n: int = 0
-    #: Hash of the gold; see :func:`shroom.scoring.signature.gold_hash`.
+    #: Hash of the gold; see :attr:`shroom.scoring.rows.Rows.hash`.
     gold: str = ""
     #: Hash of the gold in any order; see :func:`rows_hash`.
     rows: str = ""
@@ -57,7 +56,7 @@ class Fitted(Plain):
 
     def was_fitted_on(self, gold: Rows) -> bool:
         """Return whether the calibrator was fitted on this gold, under any name, in any order."""
-        return gold_hash(gold) == self.gold or rows_hash(gold) == self.rows
+        return gold.hash == self.gold or rows_hash(gold) == self.rows
 
 
 def rows_hash(gold: Rows) -> str:

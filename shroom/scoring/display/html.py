@@ -1,36 +1,55 @@
-"""Tables as part of a page, and the small page ``detailed_results.html``."""
+"""Tables as part of a page, the page ``detailed_results.html``, and the look of all pages."""
 
 # The scoring program has no templates. Screen readers skip the marks, which repeat the figures.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
+from pathlib import Path
 
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, printable
 from shroom.core.version import __version__
 from shroom.metrics.intervals import Marked
-from shroom.scoring.display.columns import DOUBT
-from shroom.scoring.display.style import document
-from shroom.scoring.display.text import interval
+from shroom.scoring.display.text import DOUBT, interval
 from shroom.scoring.results import Score
-from shroom.scoring.tables import (
-    ROSE,
-    Column,
-    Estimate,
-    Row,
-    Table,
-    Whole,
-    is_code,
-    is_item,
-)
+from shroom.scoring.tables import ROSE, Column, Estimate, Row, Table, Whole, is_code, is_item
 from shroom.scoring.verdict import problem_table
 
 Span = tuple[float, float]
+#: The colours of a light page (also of plots in files, and of what is printed), and of a dark one.
+_COLOURS = {
+    "paper": ("#ffffff", "#14171b"),
+    "wash": ("#f4f6f8", "#1d2228"),
+    "rule": ("#d7dce1", "#3a424b"),
+    "muted": ("#58626d", "#a6b0ba"),
+    "ink": ("#1a1f25", "#e8eaed"),
+    "accent": ("#1d5f9a", "#8abff0"),
+    "second": ("#a1470b", "#f3aa62"),
+}
+LIGHT = {name: light for name, (light, _) in _COLOURS.items()}
+_DARK = {name: dark for name, (_, dark) in _COLOURS.items()}
+
+_FONT = 'font: 16px/1.55 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;'
+_RULES = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+
+
+def _variables(colours: dict[str, str]) -> str:
+    return "".join(f"--{name}: {value}; " for name, value in colours.items()).strip()
+
+
+#: The stylesheet of all pages.
+STYLE = (
+    f":root {{ color-scheme: light dark; {_variables(LIGHT)} }}\n"
+    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_variables(_DARK)} }} }}\n"
+    f"{_RULES}"
+)
 
 
 def scores_page(score: Score) -> str:
@@ -247,3 +266,29 @@ def _whisker(value: float, bounds: Sequence[float], span: Span) -> str:
 def _place(value: float, span: tuple[float, float]) -> float:
     low, high = span
     return round(100 * min(1.0, max(0.0, (value - low) / (high - low))), 2)
+
+
+def inside(selector: str) -> str:
+    """Return the rules for an element of a page that has its own look."""
+    # Always light, like plots, because the style cannot know the theme of a notebook.
+    return (
+        f"{selector} {{ color-scheme: light; {_variables(LIGHT)} background: var(--paper); "
+        f"color: var(--ink); {_FONT} padding: .5rem 1rem; {_RULES} }}"
+    )
+
+
+def document(title: str, body: str, *, style: str = "", script: str = "") -> str:
+    """Return a self-contained page; style and script must not contain an end tag."""
+    allowed = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    if script:
+        # A script that slipped into the page would not have this hash, so it would not run.
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        allowed += f"; script-src 'sha256-{digest}'"
+        script = f"<script>{script}</script>\n"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<title>{escape(printable(title))}</title>\n<link rel="icon" href="data:,">\n'
+        f"<style>\n{STYLE}{style}</style>\n</head>\n<body>\n{body}\n{script}</body>\n</html>\n"
+    )

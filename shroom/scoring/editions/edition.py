@@ -6,19 +6,16 @@ it. :mod:`shroom.scoring.editions.files` reads and validates the file.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, Optional
+from typing import Literal, Optional
 
 from shroom.core.datapoint import TASKS, Reference, Task
 from shroom.scoring.column_names import OwnNames
 from shroom.scoring.editions.competition import MAX_KEY, Column, Phase, Rule
 from shroom.scoring.file_names import FileNames
 from shroom.scoring.rows import P
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 #: The track of a column with the mean over all tracks.
 MEAN = "mean"
@@ -277,9 +274,7 @@ class Edition(FileNames, OwnNames):
     def _tasks(self) -> dict[str, Task]:
         return {
             name: replace(
-                TASKS[rule.like],
-                name=name,
-                reference=rule.reference or TASKS[rule.like].reference,
+                TASKS[rule.like], name=name, reference=rule.reference or TASKS[rule.like].reference
             )
             for name, rule in self.tasks.items()
         }

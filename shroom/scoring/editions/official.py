@@ -24,10 +24,10 @@ from shroom.scoring.file_choice import gold_named
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import in_sample_items
 from shroom.scoring.input_files import Document, documents
+from shroom.scoring.result import signature
 from shroom.scoring.results import Score, TrackScore
 from shroom.scoring.row_reader import read_rows
 from shroom.scoring.rows import LABELS, P, Role, Rows
-from shroom.scoring.signature import signature
 
 _COUNTS = {
     "test.model-aware.json": 1500,
@@ -49,9 +49,9 @@ def refuse_other(edition: str) -> None:
         )
 
 
-def check(submission: Source, *, limit: int | None = 20) -> Problems:
+def check(submission: Source) -> Problems:
     """Return the reasons why the organisers' format checker would reject a submission."""
-    problems = Problems(limit)
+    problems = Problems()
     for document, items in _read(submission, problems):
         count = _COUNTS[document.base]
         if len(items) != count:
@@ -64,9 +64,9 @@ def check(submission: Source, *, limit: int | None = 20) -> Problems:
     return problems
 
 
-def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
+def score(submission: Source, gold: Source) -> Score:
     """Return the scores of the organisers' program; raise an error if it would have failed."""
-    problems = Problems(limit)
+    problems = Problems()
     golds = documents(gold, problems, _edition())
     read = _read(submission, problems)
     in_sample = in_sample_items(submission, [it for it, _ in read], problems, _edition())

@@ -96,10 +96,7 @@ def from_plain(plain: Any) -> Edition:
 
 
 def as_meant(plain: Any) -> tuple[Edition | None, list[str]]:
-    """Return the edition with misspelled keys and words corrected, and every mistake.
-
-    The edition is ``None`` if a mistake has no likely correction.
-    """
+    """Return the edition, with spelling corrected if that is possible, and every mistake."""
     problems = _Mistakes()
     edition = _typed(Edition, plain, "", problems)
     return (None if problems.fatal else edition), problems

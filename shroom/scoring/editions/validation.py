@@ -14,6 +14,8 @@ from shroom.scoring.column_names import TWO_LABELS, are_two_labels
 from shroom.scoring.editions.competition import MAX_KEY
 from shroom.scoring.editions.edition import MEAN, Annotation, Edition
 from shroom.scoring.editions.plain import WrongEdition, as_meant
+from shroom.scoring.kinds.base import kind_of
+from shroom.scoring.metric_registry import METRICS
 from shroom.scoring.rows import P
 
 #: The kit's own keys of a row.
@@ -173,9 +175,6 @@ def page_problem(path: Path, folder: Path) -> str:
 
 
 def _wrong_metrics(edition: Edition) -> Iterator[str]:
-    from shroom.scoring.kinds.registry import kind_of
-    from shroom.scoring.metric_registry import METRICS
-
     kind = kind_of(edition)
 
     def problem_of(metric: str) -> str:

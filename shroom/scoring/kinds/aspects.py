@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.metrics.base import Metric
 from shroom.metrics.classification import ASPECT_METRICS, of_aspect
+from shroom.scoring.editions.edition import Aspect, Edition
 from shroom.scoring.item_values import word_in
-from shroom.scoring.kinds.base import (
-    Columns,
-    Fault,
-    Field,
-    Fields,
-    Found,
-    Kind,
-    Read,
-    named,
-)
+from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Found, Kind, Read, named
 from shroom.scoring.rows import Role, Rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.metrics.base import Metric
-    from shroom.scoring.editions.edition import Aspect, Edition
 
 #: Other words for yes and no.
 _YES, _NO = ("yes", "y", "true", "1"), ("no", "n", "false", "0")

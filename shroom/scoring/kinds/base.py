@@ -1,21 +1,19 @@
-"""A kind of annotation as data: its fields, columns, checks, metrics and floors."""
+"""A kind of annotation as data: its fields, checks, metrics and floors; and all kinds by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import EachRow, Problem, UnknownName, nearest, printable, show
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.metrics.base import Metric
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.rows import Role, Rows
+from shroom.core.registry import Entry, Registry
+from shroom.metrics.base import Metric
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.rows import Role, Rows
 
 #: The arguments of a metric: label and p of a system, then of the gold, by item.
 Columns = tuple[Any, Any, Any, Any]
@@ -104,13 +102,7 @@ class Kind:
 
 
 def floor_or_reference(name: str) -> str:
-    """Return ``floor`` for a trivial system and ``reference`` for any other row to compare with.
-
-    Examples
-    --------
-    >>> floor_or_reference("majority label"), floor_or_reference("gold label as p")
-    ('floor', 'reference')
-    """
+    """Return ``floor`` for a trivial system and ``reference`` for any other row to compare with."""
     return "reference" if name in REFERENCES else "floor"
 
 
@@ -122,3 +114,43 @@ def named(metrics: Mapping[str, Metric], name: str, edition: Edition) -> Metric:
         f"no metric '{printable(name)}' in {edition.name};{nearest(name.lower(), metrics)} "
         f"the metrics are {', '.join(metrics)}"
     )
+
+
+KINDS = Registry(
+    "kind of annotation",
+    {
+        "binary": Entry("shroom.scoring.kinds.binary:BINARY"),
+        "aspects": Entry("shroom.scoring.kinds.aspects:ASPECTS"),
+        "spans": Entry("shroom.scoring.kinds.spans:SPANS"),
+        "labelled-spans": Entry("shroom.scoring.kinds.labelled_spans:LABELLED_SPANS"),
+    },
+)
+
+
+def kind_of(edition: Edition) -> Kind:
+    """Return the kind of annotation of an edition."""
+    kind: Kind = KINDS.load(edition.annotation.kind)
+    return kind
+
+
+def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
+    """Return the ranking metrics of an edition; the first ranks, the others break ties."""
+    kind = kind_of(edition)
+    names = edition.metrics or kind.defaults(edition)
+    # These are not looked up among those of other packages, which takes a while.
+    usual = {metric.name: metric for metric in kind.floor_metrics}
+    return tuple(usual.get(name) or kind.metric(name, edition) for name in names)
+
+
+def with_ranking_metrics(
+    edition: Edition, metrics: str | Iterable[Metric | str] = ()
+) -> tuple[Metric, ...]:
+    """Return the metrics of an edition and of its columns, and additional ``metrics``."""
+    kind = kind_of(edition)
+    ranking = ranking_metrics(edition)
+    known = {metric.name for metric in ranking}
+    names: list[Metric | str] = [c.metric for c in edition.columns if c.metric not in known]
+    for metric in [metrics] if isinstance(metrics, str) else metrics:
+        names += kind.metric_names(edition) if metric == "all" else [metric]
+    further = (kind.metric(m, edition) if isinstance(m, str) else m for m in names)
+    return tuple(dict.fromkeys((*ranking, *further)))

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.metrics.agreement import MISSING
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.scoring.column_checks import check_columns, check_pair_direction
-from shroom.scoring.item_values import (
-    label_meant,
-    p_in,
-    p_meant,
-    problem_of_p,
-    word_meant,
-)
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.item_values import label_meant, p_in, p_meant, problem_of_p, word_meant
 from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Kind, Read
+from shroom.scoring.metric_registry import METRICS, metric
 from shroom.scoring.rows import LABELS, P, Role, Rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.metrics.base import Metric
-    from shroom.scoring.editions.edition import Edition
 
 _RANKING = (ACCURACY, RHO)
 
@@ -84,18 +75,6 @@ def arrays(columns: dict[str, Any], _edition: Edition) -> dict[str, Any]:
     return {"label": label, "p": p, "votes": votes, "labelled": labelled}
 
 
-def _names(_edition: Edition) -> tuple[str, ...]:
-    from shroom.scoring.metric_registry import METRICS
-
-    return tuple(name for name, entry in METRICS.items() if not entry.package)
-
-
-def _metric(name: str, _edition: Edition) -> Metric:
-    from shroom.scoring.metric_registry import metric
-
-    return metric(name)
-
-
 def _columns(predictions: Rows, rows: NDArray[Any], gold: Rows) -> Columns:
     return predictions.label[rows], predictions.p[rows], gold.label, gold.p
 
@@ -128,8 +107,8 @@ BINARY = Kind(
     fields=_fields,
     arrays=arrays,
     columns=_columns,
-    metric_names=_names,
-    metric=_metric,
+    metric_names=lambda _: tuple(name for name, it in METRICS.items() if not it.package),
+    metric=lambda name, _: metric(name),
     defaults=lambda _: tuple(metric.name for metric in _RANKING),
     trivial=_trivial,
     floor_metrics=_RANKING,

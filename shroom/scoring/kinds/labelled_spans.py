@@ -5,29 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.metrics.labelled_spans import METRICS, LabelledSpans
-from shroom.scoring.kinds.base import (
-    Columns,
-    Fault,
-    Field,
-    Fields,
-    Found,
-    Kind,
-    Read,
-    named,
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Found, Kind, Read, named
+from shroom.scoring.kinds.span_values import (
+    LabelledSpan,
+    check_pair,
+    check_texts,
+    read_spans,
+    spans_meant,
 )
-from shroom.scoring.kinds.quotes import check_pair, check_texts
-from shroom.scoring.kinds.span_values import LabelledSpan, read_spans, spans_meant
 from shroom.scoring.rows import Role, Rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.scoring.editions.edition import Edition
 
 LABELS, VOTES = "labels", "raw_annots"
 #: The word for an annotator who marked nothing.

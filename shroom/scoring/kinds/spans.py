@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import FLOORS, METRICS
-from shroom.scoring.kinds.base import (
-    Columns,
-    Field,
-    Fields,
-    Found,
-    Kind,
-    named,
-)
-from shroom.scoring.kinds.quotes import check_pair, check_texts
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.kinds.base import Columns, Field, Fields, Found, Kind, named
 from shroom.scoring.kinds.span_values import (
     HardSpan,
     SoftSpan,
+    check_pair,
+    check_texts,
     hard_of,
     read_spans,
     soft_of,
     spans_meant,
 )
 from shroom.scoring.rows import Role, Rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.scoring.editions.edition import Edition
 
 SOFT, HARD = "soft_labels", "hard_labels"
 #: The key of the spans that each annotator marked.
