@@ -15,15 +15,15 @@ class Code(NamedTuple):
     fix: str
 
 
-_COPY = "; for other commands, add --fix OUT to 'shroom check' to write a copy with the kit's names"
+_COPY = "; 'shroom check --fix OUT' writes a copy for other commands"
 #: What to do instead of a fix, with options of verbs that the scoring program does not have.
 OPTIONS = {
-    code: f", or specify {what} with the option --{option} of 'shroom check' or 'shroom score' "
+    code: f", or specify {what} with --{option} of 'shroom check' or 'shroom score' "
     f"(in Python: {option}=){copy}"
     for code, what, option, copy in (
         ("file-name", "your edition", "edition", ""),
         ("key-missing", "your own key", "columns", _COPY),
-        ("label-value", "the words of your own data", "labels", _COPY),
+        ("label-value", "your own words", "labels", _COPY),
         ("column-name", "your own names", "columns", _COPY),
     )
 } | {"p-range": "; 'shroom check --fix OUT' divides percentages in p(Hallucination) by 100"}
