@@ -18,8 +18,7 @@ from conftest import ROOT, SAMPLE, write_lines
 from shroom.core import registry
 from shroom.core.problems import ShroomError
 from shroom.datasets.registry import DATA_SETS, data_set
-from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import REGISTRY, detector
+from shroom.detectors.registry import REGISTRY, Recipe, detector
 from shroom.prediction.predictions import predict
 from shroom.prediction.ray.shards import Worker, shards_of
 from shroom.scoring.check import check

@@ -15,8 +15,7 @@ from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.base import Detector
-from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import REGISTRY
+from shroom.detectors.registry import REGISTRY, Recipe
 
 
 @dataclass(frozen=True, eq=False)
