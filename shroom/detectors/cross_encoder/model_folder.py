@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
-from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.cross_encoder.onnx_dequantization import in_float32
 from shroom.detectors.fitted import Fitted
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
+from shroom.detectors.pairs import Encoding
 from shroom.inference.compute import threads
 from shroom.inference.hub import files_digest, library_versions
 from shroom.inference.onnx import session

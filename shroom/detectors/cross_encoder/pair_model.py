@@ -21,7 +21,6 @@ from torch import nn
 
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule
-from shroom.detectors.cross_encoder.encoding import HYP, HYP_SPECIAL, PADDING, REF, Encoding
 from shroom.detectors.cross_encoder.model_folder import (
     ABOUT,
     FORMAT,
@@ -33,6 +32,7 @@ from shroom.detectors.cross_encoder.model_folder import (
 from shroom.detectors.cross_encoder.onnx_quantization import graph_of, layouts_of, quantised
 from shroom.detectors.cross_encoder.quantization import TEXTS, packed
 from shroom.detectors.fitted import Fitted
+from shroom.detectors.pairs import HYP, HYP_SPECIAL, PADDING, REF, Encoding
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 
