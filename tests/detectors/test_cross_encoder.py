@@ -26,8 +26,8 @@ from shroom.detectors.cross_encoder.model_folder import (
     TOKENIZER,
     TRAINING_ITEMS,
 )
-from shroom.detectors.cross_encoder.pair_model import exported
-from shroom.detectors.cross_encoder.quantization import in_steps, packed
+from shroom.detectors.cross_encoder.pair_model import exported, packed
+from shroom.detectors.cross_encoder.quantization import in_steps
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.pairs import HYP, REF, Encoding
 from shroom.inference.run_settings import Run

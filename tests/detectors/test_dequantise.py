@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.core.problems import ShroomError
-from shroom.detectors.cross_encoder import onnx_quantization
+from shroom.detectors.cross_encoder import quantization
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.model_folder import GRAPH
 from shroom.detectors.cross_encoder.onnx_dequantization import in_float32
@@ -28,7 +28,7 @@ def made(architecture, folder):
     """Return a tiny model in torch, saved with integers in all of its matrices."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        patch.setattr(onnx_quantization, "_LEAST", 1)
+        patch.setattr(quantization, "_LEAST", 1)
         encoder = tiny_models.encoder(folder / "encoder", architecture)
         fitted = CrossEncoder(encoder=str(encoder), epochs=1)
         fitted.fit(POINTS, P).save(folder / "model")
@@ -45,8 +45,8 @@ def tiny(tmp_path_factory):
 @pytest.mark.parametrize("architecture", ["mpnet", "bert"])
 def test_p_is_that_of_the_network_with_the_stored_weights(architecture, tmp_path):
     fitted = made(architecture, tmp_path)
-    matrix = onnx_quantization.MATRIX_STEPS, onnx_quantization.MATRIX_MOST, 0
-    table = onnx_quantization.TABLE_STEPS, onnx_quantization.TABLE_MOST, 1
+    matrix = quantization.MATRIX_STEPS, quantization.MATRIX_MOST, 0
+    table = quantization.TABLE_STEPS, quantization.TABLE_MOST, 1
     for module in fitted._model.model.encoder.modules():
         if isinstance(module, torch.nn.Linear):
             stored(module.weight.data.T, *matrix)

@@ -8,14 +8,18 @@ import numpy as np
 import onnx
 import pytest
 
-from shroom.detectors.cross_encoder.onnx_quantization import (
+from shroom.detectors.cross_encoder.quantization import (
+    LOW,
     MATRIX_MOST,
     MATRIX_STEPS,
+    MIDDLE,
+    in_steps,
+    layout_of,
     layouts_of,
+    plain,
     quantised,
     sources,
 )
-from shroom.detectors.cross_encoder.quantization import LOW, MIDDLE, in_steps, layout_of, plain
 from shroom.inference.onnx import session
 
 CHANCE = np.random.default_rng(5)

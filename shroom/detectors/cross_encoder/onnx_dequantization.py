@@ -1,4 +1,4 @@
-"""Products in float32 in place of the integers of :mod:`onnx_quantization`.
+"""Products in float32 in place of the integers of :mod:`quantization`.
 
 Runtimes and processors sum floats in different orders; rows rounded to 8 bits turn a difference
 in the last digit into a whole step. Read and written without onnx, in protobuf's wire format.
@@ -32,7 +32,7 @@ class _Node(NamedTuple):
 
 
 def in_float32(model: bytes) -> bytes:
-    """Return a graph of :func:`~.onnx_quantization.quantised` with products in float32."""
+    """Return a graph of :func:`~.quantization.quantised` with products in float32."""
     return b"".join(
         _field(number, _rewritten(value)) if number == _GRAPH else raw
         for number, value, raw in _fields(model)
