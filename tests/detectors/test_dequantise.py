@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder import quantization
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
-from shroom.detectors.cross_encoder.model_folder import GRAPH
-from shroom.detectors.cross_encoder.onnx_dequantization import in_float32
+from shroom.detectors.cross_encoder.model_folder import GRAPH, in_float32
 from shroom.detectors.cross_encoder.quantization import in_steps
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store
