@@ -13,7 +13,7 @@ import numpy as np
 from table import shown
 
 from shroom.core.datapoint import Label, Rule, Task
-from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import Recipe
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.scoring.datapoint_files import read

@@ -82,7 +82,7 @@ def nli_graph(model, batch) -> bytes:
     """Return a classifier of transformers as an ONNX graph from token arrays to ``logits``."""
     import torch
 
-    from shroom.detectors.cross_encoder.onnx_quantization import graph_of
+    from shroom.detectors.cross_encoder.pair_model import graph_of
 
     class Logits(torch.nn.Module):
         def __init__(self):

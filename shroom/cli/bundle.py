@@ -143,8 +143,7 @@ def _predicted(files: Mapping[str, bytes], edition: Edition) -> dict[str, bytes]
     if not all(map(importlib.util.find_spec, ("onnxruntime", "tokenizers"))):
         note(f"the starting kit contains no predictions; to add them, {install_hint('onnx')}")
         return {}
-    from shroom.detectors.recipe import Recipe
-    from shroom.detectors.registry import DEFAULT
+    from shroom.detectors.registry import DEFAULT, Recipe
     from shroom.inference.run_settings import Run
     from shroom.prediction.predictions import predict_files
     from shroom.scoring.datapoint_files import read_files

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from shroom.cli.parameter_types import INPUT
-from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY
+from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY, Recipe
 
 
 def detector_and_data(

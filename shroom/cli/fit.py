@@ -21,8 +21,7 @@ from shroom.core.atomic_writing import check_targets
 from shroom.core.problems import Problems, ShroomError
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import check_annotation, class_of
+from shroom.detectors.registry import Recipe, check_annotation, class_of
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.tables import Table, text

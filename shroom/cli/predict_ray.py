@@ -15,7 +15,7 @@ from shroom.cli.running import if_interrupted, shown_progress
 from shroom.core.atomic_writing import names_a_file, names_a_zip
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
-from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import Recipe
 from shroom.inference.run_settings import Run
 from shroom.inference.store import PARTIAL, kept
 from shroom.scoring.editions.edition import Edition

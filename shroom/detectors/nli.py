@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -217,11 +216,10 @@ _MEANING = {
 }
 #: Names of the second of two classes: what is not entailed counts as contradicted.
 _NOT_ENTAILED = frozenset(("notentailment", "notentailed", "nonentailment", "noentailment"))
-_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def columns(
-    name: str, labels: Mapping[int, str], given: Mapping[str, str] = _NONE
+    name: str, labels: Mapping[int, str], given: Mapping[str, str]
 ) -> tuple[int, int | None, int]:
     """Return the columns of entailment, neutral (or ``None``) and contradiction of a model."""
     # ``given`` has the name or number of a class by its meaning. A single class is entailment

@@ -163,7 +163,7 @@ class SelfCheck(Detector):
         self, hyps: list[str], samples: list[tuple[str, ...]], run: Run
     ) -> tuple[list[int], NDArray[np.float64]]:
         """Return p of each sentence, and the place of its hypothesis."""
-        from shroom.detectors.bertscore import BertScore
+        from shroom.detectors.embeddings import BertScore
 
         if self._judge is None:
             self._judge = BertScore(*(self.model or ()), *(self.revision or ()))

@@ -70,17 +70,13 @@ def _types(cls: type) -> dict[str, Any]:
 
 def _parts(kind: Any) -> tuple[bool, Any, Meta | None]:
     """Return whether a type allows ``None``, the rest of the type, and its bounds and title."""
-    if type(None) not in get_args(kind):
-        return False, *_without_bounds(kind)
-    others = tuple(one for one in get_args(kind) if one is not type(None))
-    return True, *_without_bounds(Union[others])
-
-
-def _without_bounds(kind: Any) -> tuple[Any, Meta | None]:
+    optional = type(None) in get_args(kind)
+    if optional:
+        kind = Union[tuple(one for one in get_args(kind) if one is not type(None))]
     if get_origin(kind) is not Annotated:
-        return kind, None
+        return optional, kind, None
     plain, *others = get_args(kind)
-    return plain, next((one for one in others if isinstance(one, Meta)), None)
+    return optional, plain, next((one for one in others if isinstance(one, Meta)), None)
 
 
 def _values(kind: Any) -> list[str]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
+from shroom.detectors.embeddings import SentenceEncoder
 from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows
-from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.detectors.settings import File, Name, Share
 from shroom.inference import hub
 from shroom.inference.run_settings import Run

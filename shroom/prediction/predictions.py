@@ -14,8 +14,7 @@ from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.languages import foreign_items
-from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import REGISTRY, check_annotation
+from shroom.detectors.registry import REGISTRY, Recipe, check_annotation
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import mark_in_sample, record_path

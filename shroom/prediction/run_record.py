@@ -16,7 +16,7 @@ from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.base import Detector
-from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import Recipe
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.scores import score

@@ -15,7 +15,7 @@ from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers import similarity
 from shroom.annotate.scorers.similarity import Similarity
 from shroom.datasets.dreamcatcher import Generation, Question, read
-from shroom.detectors.sentence_encoder import SentenceEncoder
+from shroom.detectors.embeddings import SentenceEncoder
 from shroom.inference.run_settings import RUN
 
 WORDS = ["cat", "dog", "old", "town", "ﬁne", "Grad", "12", "the", "不", "是", ".", "ß", "é"]

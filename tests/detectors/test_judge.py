@@ -23,8 +23,7 @@ from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.core.registry import settings_of
 from shroom.detectors.judge import verdicts as answers
-from shroom.detectors.judge.detector import Judge
-from shroom.detectors.judge.prompting import SUPPORT, Shots
+from shroom.detectors.judge.detector import SUPPORT, Judge
 from shroom.inference.language_model.reply import reply_of
 from shroom.inference.run_settings import Run
 
@@ -794,7 +793,8 @@ def test_examples_are_of_the_task_balanced_and_never_the_datapoint_itself(tmp_pa
     file = write_json(tmp_path / "val.json", [*labelled(), *labelled(task="PG")])
 
     def drawn(shots=4, seed=0, hyp="new", task=Task.DM):
-        return Shots(str(file), shots, seed).of(point(hyp=hyp, task=task))
+        made = Judge(model="any", shots=shots, seed=seed, examples=str(file))
+        return made.shots_of(point(hyp=hyp, task=task))
 
     found = drawn()
     assert {example.task for example in found} == {Task.DM}

@@ -11,17 +11,20 @@ import tomllib
 from configparser import ConfigParser
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import ROOT, SAMPLE, write_lines
 
 from shroom.core import registry
 from shroom.core.problems import ShroomError
 from shroom.datasets.registry import DATA_SETS, data_set
-from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import REGISTRY, detector
+from shroom.detectors.registry import REGISTRY, Recipe, detector
+from shroom.prediction.predictions import predict
 from shroom.prediction.ray.shards import Worker, shards_of
+from shroom.scoring.check import check
 from shroom.scoring.datapoint_files import read
 from shroom.scoring.metric_registry import METRICS
+from shroom.scoring.scores import score
 
 PAGE = (ROOT / "docs" / "own-detector.md").read_text(encoding="utf-8")
 DATA_SET_PAGE = (ROOT / "docs" / "own-data-set.md").read_text(encoding="utf-8")
@@ -139,6 +142,20 @@ def test_a_new_package_is_installed_and_runs(installed, command):
 
 def test_the_page_shows_the_package():
     assert blocks("python")[0] == (PACKAGE / "new_words.py").read_text()
+
+
+def test_with_p_stretched_as_on_the_page_another_threshold_gives_no_warning(documented):
+    assert "np.interp(p, (0, 0.3, 1), (0, 0.5, 1))" in PAGE
+    own = detector("new-words", threshold=0.3)
+
+    class Stretched(type(own)):
+        def p(self, datapoints):
+            return np.interp(own.p(datapoints), (0, 0.3, 1), (0, 0.5, 1))
+
+    made = [predict(one, SAMPLE) for one in (own, Stretched())]
+    assert [check(one).problems.codes for one in made] == [{"label-p"}, set()]
+    before, after = (score(one, SAMPLE).results for one in made)
+    assert [result.scores for result in before] == [result.scores for result in after]
 
 
 def test_it_is_listed_and_works_in_recipes(documented, done, refused, in_json, folder):

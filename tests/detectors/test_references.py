@@ -1,16 +1,20 @@
-"""Datapoints with several references, of which the best supported one counts, and odd ones."""
+"""The texts with which a hypothesis is compared: several references, odd ones, and sources."""
 
 import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import write_json
+from conftest import ROOT, gold, write_json
+from tiny_models import encoder, nli_model
 
-from shroom.core.datapoint import TASKS, Datapoint, pair, premises
+from shroom.core.datapoint import TASKS, Datapoint, Task, pair, premises
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.detectors.fitted import FittedDetector
+from shroom.detectors.judge.detector import Judge
+from shroom.detectors.nli import NLI
 from shroom.detectors.registry import detector
+from shroom.detectors.similarity import Similarity
 from shroom.learners.folds import linked
 from shroom.scoring.datapoint_files import read, write
 
@@ -21,6 +25,19 @@ ROWS = [
     for src, ref, task in (("", "tgt", "DM"), ("One cat.", "either", "PG"))
 ]
 ROWS.insert(1, {**ROWS[0], "tgt": "A mouse."})
+TRANSLATIONS = [
+    {"hyp": hyp, "src": src, "task": "MT", **more}
+    for hyp, src in (
+        ("The dog sleeps.", "Der Hund schläft."),
+        ("It rains.", "Das Wetter ist schön."),
+    )
+    for more in ({}, {"tgt": ""}, {"tgt": "The weather is nice.", "ref": "either"})
+]
+MODELS = {"similarity": (encoder, Similarity), "nli": (nli_model, NLI)}
+
+
+def p_of(path):
+    return np.array([row["p(Hallucination)"] for row in json.loads(path.read_text())])
 
 
 @pytest.fixture(params=["lexical", "cross-encoder", "unigram", "nli", "similarity"])
@@ -57,8 +74,7 @@ def test_the_best_supported_reference_counts(given, tmp_path, done):
     for row in ROWS:
         texts = [row["tgt"]] if isinstance(row["tgt"], str) else row["tgt"]
         single.append(chosen.p(read([{**row, "tgt": text} for text in texts])))
-    p = [row["p(Hallucination)"] for row in json.loads(out.read_text())]
-    np.testing.assert_allclose(p, [values.min() for values in single], atol=1e-6)
+    np.testing.assert_allclose(p_of(out), [values.min() for values in single], atol=1e-6)
     assert any(values.argmin() for values in single)
 
 
@@ -116,3 +132,57 @@ def test_training_items_are_known_by_each_reference():
     assert chosen.out_of_fold_items(seen).tolist() == [True, True, True, True, False, False]
     np.testing.assert_array_equal(chosen.p(points), items.out_of_fold(points)[0])
     assert linked([*points, point("D", 0.0, "u", "w")]).tolist() == [0, 1, 2, 2]
+
+
+# Detectors that read the source language of a translation
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_recipe_judges_translations_by_their_source(name, tmp_path, done):
+    make, kind = MODELS[name]
+    model, data = make(tmp_path / "model"), write_json(tmp_path / "mt.json", TRANSLATIONS)
+    recipe, out = ROOT / "baselines" / f"{name}-multilingual.toml", tmp_path / "p.json"
+    given = ("--model", model, "-o", out, "--set", "reference=src")
+    done("predict", recipe, data, *given)
+    points = read(data)
+    src, tgt, both = (
+        kind(str(model), **settings).p(points)
+        for settings in ({"reference": "src"}, {"reference": "tgt"}, {"multilingual": True})
+    )
+    np.testing.assert_allclose(p_of(out), src, atol=1e-5)
+    by_row = src.reshape(2, 3)
+    np.testing.assert_allclose(by_row, by_row[:, :1].repeat(3, axis=1), atol=2e-6)
+    assert abs(src[0] - src[3]) > 1e-3
+    np.testing.assert_allclose(both, np.minimum(src, tgt), atol=1e-6)  # the better side counts
+    assert (src[2::3] != tgt[2::3]).all()
+    alone = [0, 1, 3, 4]  # have no target
+    np.testing.assert_allclose(src[alone], tgt[alone], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [Similarity, NLI, Judge])
+@pytest.mark.parametrize(
+    ("settings", "paraphrase", "translation"),
+    [
+        ({}, ("S", "T"), ("T",)),
+        ({"reference": "src"}, ("S",), ("S",)),
+        ({"reference": "both"}, ("S", "T"), ("S", "T")),
+        ({"multilingual": True}, ("S", "T"), ("S", "T")),
+    ],
+)
+def test_the_texts_with_which_a_hypothesis_is_compared(kind, settings, paraphrase, translation):
+    chosen = kind(model="a/model", **settings)
+    for task, texts in ((Task.PG, paraphrase), (Task.MT, translation)):
+        assert chosen.premises(Datapoint(hyp="H", src="S", tgt="T", task=task)) == texts
+
+
+def test_the_recipe_is_fitted_and_predicts_without_a_target(tmp_path, shroom, done):
+    rows = [{**row, "task": "MT", "tgt": ""} for row in gold(24)]
+    data, model = write_json(tmp_path / "mt.json", rows), encoder(tmp_path / "model")
+    fitted, out = tmp_path / "fitted.json", tmp_path / "p.json"
+    recipe = ROOT / "baselines" / "similarity-multilingual.toml"
+    done("fit", recipe, data, "--model", model, "-o", fitted, "--folds", 2)
+    content = json.loads(fitted.read_text())
+    assert (content["reference"], content["multilingual"]) == ("src", True)
+    new = write_json(tmp_path / "new.json", TRANSLATIONS)
+    assert shroom("predict", "similarity", new, "--model", fitted, "-o", out)[0] == 0
+    assert ((p_of(out) > 0) & (p_of(out) < 1)).all()

@@ -19,9 +19,9 @@ from tiny_models import (
 
 from shroom.core.datapoint import TASKS, Datapoint, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors import sentence_encoder
+from shroom.detectors import embeddings
+from shroom.detectors.embeddings import SentenceEncoder
 from shroom.detectors.out_of_fold import TrainingItems, fingerprint
-from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.detectors.similarity import Similarity
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
@@ -293,10 +293,8 @@ def test_the_encoder_may_lie_beside_the_json(tmp_path, monkeypatch):
 
 def test_the_copies_of_cross_validation_share_an_encoder_and_its_distances(made, monkeypatch):
     read_pairs, loaded = [], []
-    load, embed = sentence_encoder._loaded, SentenceEncoder.read
-    monkeypatch.setattr(
-        sentence_encoder, "_loaded", lambda *given: loaded.append(given) or load(*given)
-    )
+    load, embed = embeddings._loaded, SentenceEncoder.read
+    monkeypatch.setattr(embeddings, "_loaded", lambda *given: loaded.append(given) or load(*given))
     monkeypatch.setattr(
         SentenceEncoder, "read", lambda *given: read_pairs.extend(given[1]) or embed(*given)
     )

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import shroom as kit
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
-from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import detector
+from shroom.detectors.registry import Recipe, detector
 from shroom.detectors.span_detector import SpanDetector, likeliest
 from shroom.detectors.spans import FEATURES, Spans, features
 from shroom.inference.run_settings import RUN, Run

@@ -15,8 +15,7 @@ from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
-from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import DEFAULT, REGISTRY
+from shroom.detectors.registry import DEFAULT, REGISTRY, Recipe
 from shroom.inference import hub
 from shroom.inference.compute import compute
 

@@ -19,7 +19,7 @@ from pyarrow import Table, parquet
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import Recipe
 from shroom.inference.run_settings import RUN
 from shroom.inference.store import kept
 from shroom.prediction.ray.cluster import outcomes

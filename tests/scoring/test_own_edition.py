@@ -18,7 +18,7 @@ from made_up import AGNOSTIC, AWARE, answers, contest
 from shroom.bundle.building import build
 from shroom.core.atomic_writing import encoded
 from shroom.core.problems import InvalidInput, ShroomError
-from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import Recipe
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.annotator_agreement import agreement
 from shroom.scoring.check import check

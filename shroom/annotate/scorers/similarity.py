@@ -18,7 +18,7 @@ from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import registry
-from shroom.detectors.sentence_encoder import SentenceEncoder
+from shroom.detectors.embeddings import SentenceEncoder
 from shroom.detectors.settings import Name
 from shroom.inference import hub
 from shroom.inference.run_settings import Run

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.paths import cache_folder
-from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
 from shroom.detectors.cross_encoder.schedule import Schedule
-from shroom.detectors.pairs import Pairs
+from shroom.detectors.pairs import MAX_TOKENS, Encoding, Pairs
 from shroom.inference import hub
 from shroom.inference.tokenization import longest
 from shroom.learners.folds import even_splits

@@ -7,8 +7,12 @@ difference is lost in a pooled sum of both.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-from collections.abc import Iterator
+import logging
+import warnings
+import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +25,6 @@ from torch import nn
 
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule
-from shroom.detectors.cross_encoder.encoding import HYP, HYP_SPECIAL, PADDING, REF, Encoding
 from shroom.detectors.cross_encoder.model_folder import (
     ABOUT,
     FORMAT,
@@ -30,9 +33,9 @@ from shroom.detectors.cross_encoder.model_folder import (
     TOKENIZER,
     TRAINING_ITEMS,
 )
-from shroom.detectors.cross_encoder.onnx_quantization import graph_of, layouts_of, quantised
-from shroom.detectors.cross_encoder.quantization import TEXTS, packed
+from shroom.detectors.cross_encoder.quantization import layouts_of, quantised
 from shroom.detectors.fitted import Fitted
+from shroom.detectors.pairs import HYP, HYP_SPECIAL, PADDING, REF, Encoding
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 
@@ -40,6 +43,33 @@ from shroom.inference.run_settings import Run
 HIDDEN = 256
 #: The file of a trained head in the folder of an encoder.
 HEAD = "head.safetensors"
+#: Texts for the rows: registers, lengths, scripts and signs that models meet. They never change, so
+#: that a model's integers depend on nothing but its weights.
+_TEXTS = (
+    (
+        "The bridge was closed on 14 March 2019 after the river had risen by almost two metres.",
+        "Engineers closed the bridge in spring because of high water.",
+    ),
+    ('"I never said that," she laughed, "but you may quote me!"', "She denied it."),
+    (
+        "How do I change the oil of a 1998 motorcycle (without special tools)?",
+        "What tools are needed to paint a house?",
+    ),
+    ("(botany) Having leaves that grow close to the ground.", "With leaves near the soil."),
+    (
+        "Die Sitzung wurde um 9:30 Uhr eröffnet; drei Mitglieder fehlten.",
+        "The meeting opened at half past nine, and three members were absent.",
+    ),
+    ("Stop it right now, Tom.", "Tom, please stop."),
+    (
+        "Of or relating to the study of very old languages, e.g. Sumerian & Akkadian.",
+        "An ancient city in the south.",
+    ),
+    (
+        "В 2020 году население города составляло 45 000 человек.",
+        "In 2020, the town had 54,000 inhabitants.",
+    ),
+)
 
 
 class PairModel(nn.Module):
@@ -162,6 +192,12 @@ def save(folder: Path, fitted: Fitted, about: dict[str, Any]) -> None:
     write_atomically(folder / TRAINING_ITEMS, items + "\n")
 
 
+def packed(data: bytes) -> bytes:
+    """Return bytes compressed by Huffman coding only, which are smaller than zlib's."""
+    coder = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_HUFFMAN_ONLY)
+    return coder.compress(data) + coder.flush()
+
+
 def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
     """Return a graph from ids and sides, [2, batch, tokens], to p, [batch], and its integers."""
     import onnx
@@ -174,9 +210,33 @@ def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDA
     return graph.SerializeToString(), integers
 
 
+def graph_of(
+    module: Any,
+    example: Mapping[str, Any],
+    output: str,
+    axes: Mapping[str, Mapping[int, str]],
+) -> bytes:
+    """Return the graph of a module on the CPU, traced; ``axes`` names variable axes."""
+    stream = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about values that are traced as constants
+        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+        torch.onnx.export(
+            module,
+            tuple(example.values()),
+            stream,
+            input_names=list(example),
+            output_names=[output],
+            dynamic_axes={name: dict(axis) for name, axis in axes.items()},
+            opset_version=17,
+            dynamo=False,
+        )
+    return stream.getvalue()
+
+
 def sample(encoding: Encoding) -> list[dict[str, NDArray[np.int64]]]:
     """Return the model's input for the texts by which layouts of rows are chosen."""
-    pairs, _ = encoding([("PG", *texts) for texts in TEXTS])
+    pairs, _ = encoding([("PG", *texts) for texts in _TEXTS])
     return [{"pairs": encoding.batch([pair])} for pair in pairs]
 
 

@@ -7,18 +7,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint, Rule, Task, premises
+from shroom.core.datapoint import TASKS, Datapoint, Label, Rule, Task, premises
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.judge.asking import MOST_SAMPLES, Asking
-from shroom.detectors.judge.prompting import SUPPORT, Shots, block
 from shroom.detectors.judge.verdicts import (
     Judgement,
     from_samples,
@@ -30,14 +31,27 @@ from shroom.detectors.judge.verdicts import (
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
 from shroom.inference import hub
-from shroom.inference.language_model.model import Estimate, Prompt, Question
+from shroom.inference.language_model.model import Estimate, Prompt, Question, TemplateKind
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import RUN, Run
+from shroom.scoring.datapoint_files import read
 
 #: The default of llama-cpp-python at the time; p does not depend on it, the answer may.
 _PENALTY = {"extra_body": {"repeat_penalty": 1.1}}
 #: Below this probability of yes and no together, the model might not follow the template.
 _LOW = 0.01
+_FOLDER = Path(__file__).parent / "templates"
+#: The detector's templates, with a variant for each task.
+SUPPORT = TemplateKind(
+    {
+        "support": _FOLDER / "support",
+        "official": _FOLDER / "official.txt",
+        "official-chat": _FOLDER / "official-chat.txt",
+    },
+    variants=tuple(TASKS),
+    places=("context", "sentence", "task", "examples"),
+    needed=("context", "sentence"),
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -158,8 +172,8 @@ class Judge(Asking, Detector):
     ) -> tuple[list[Prompt], Pairs]:
         """Return a prompt for each pair of a hypothesis and a context, and the pairs."""
         pairs, most = Pairs.of(datapoints, self.premises), self.context_chars
-        shots = [self._shots.of(point) if self._shots else [] for point in datapoints]
-        texts = [block(each, lambda point: self.premises(point)[0][:most]) for each in shots]
+        shots = [self.shots_of(point) for point in datapoints]
+        texts = ["".join(map(self._example, each)) for each in shots]
         prompts = []
         for place, (task, context, hyp) in zip(pairs.owner.tolist(), pairs.items):
             name = datapoints[place].task.name
@@ -177,6 +191,12 @@ class Judge(Asking, Detector):
                 f"some datapoints ({tasks})"
             )
         return prompts, pairs
+
+    def _example(self, point: Datapoint) -> str:
+        """Return an example as text, with a blank line after it."""
+        context = self.premises(point)[0][: self.context_chars]
+        answer = "no" if point.label is Label.HALLUCINATION else "yes"
+        return f"Context: {context}\nSentence: {point.hyp}\nAnswer: {answer}\n\n"
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -199,8 +219,16 @@ class Judge(Asking, Detector):
         return [Question(prompt, number) for prompt in prompts for number in numbers], pairs
 
     @cached_property
-    def _shots(self) -> Shots | None:
-        return Shots(str(self.examples), self.shots, self.seed) if self.shots else None
+    def _examples(self) -> dict[str, list[Datapoint]]:
+        return examples_by_task(str(self.examples), self.seed)
+
+    def shots_of(self, datapoint: Datapoint) -> list[Datapoint]:
+        """Return examples of the same task with other hypotheses, balanced over labels."""
+        if not self.shots:
+            return []
+        hyp = datapoint.hyp.strip()
+        others = [one for one in self._examples[datapoint.task.like] if one.hyp.strip() != hyp]
+        return others[: self.shots]
 
     def _judgements(self, replies: Sequence[Reply]) -> list[Judgement]:
         """Return the judgement on each pair."""
@@ -261,3 +289,29 @@ class Judge(Asking, Detector):
                 "the setting samples needs an endpoint; omit it, because a model on this machine "
                 "returns probabilities"
             )
+
+
+def examples_by_task(source: str, seed: int) -> dict[str, list[Datapoint]]:
+    """Return the labelled datapoints of a file or folder by task, in the order of prompts."""
+    # A task has one order, so that its prompts have the same beginning, which a server can cache.
+    if not Path(source).exists():
+        raise ShroomError(f"examples: {source}: no such file or folder")
+    labelled = [point for point in read(source) if point.label is not None]
+    if not labelled:
+        raise ShroomError(
+            f"{source}: no labelled datapoints to use as examples; specify a trial or val file"
+        )
+    return {task: _order(labelled, task, seed) for task in TASKS}
+
+
+def _order(labelled: Sequence[Datapoint], task: str, seed: int) -> list[Datapoint]:
+    """Return the datapoints of a task, alternating between the labels while both last."""
+    # A string as seed gives the same draw in every version of Python.
+    draw = random.Random(f"{seed} {task}")  # noqa: S311 - no secret
+    sides = []
+    for label in Label:
+        side = [point for point in labelled if point.task.like == task and point.label is label]
+        draw.shuffle(side)
+        sides.append(side)
+    draw.shuffle(sides)
+    return [point for pair in zip_longest(*sides) for point in pair if point is not None]

@@ -21,8 +21,7 @@ from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.base import Detector
-from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import REGISTRY
+from shroom.detectors.registry import REGISTRY, Recipe
 from shroom.evaluation.matrix.datasets import Subject, digest_of
 from shroom.inference import store as inference
 from shroom.inference.run_settings import RUN, Run

@@ -14,7 +14,7 @@ from typing import Any
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import Recipe
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.ray.shards import Outcome, Shard, Worker
 

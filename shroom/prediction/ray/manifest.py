@@ -11,7 +11,7 @@ from typing import Any
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
-from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import Recipe
 from shroom.inference.run_settings import Run
 from shroom.prediction.ray.shards import Outcome, Shard
 from shroom.prediction.ray.storage import Place

@@ -12,7 +12,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import plug_in_errors
 from shroom.core.version import __version__
 from shroom.detectors.base import Detector
-from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import Recipe
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import check_data, select_documents
 from shroom.prediction.predictions import predict_files
