@@ -10,9 +10,8 @@ from msgspec import structs
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import Problems
 from shroom.datasets import queries
-from shroom.datasets.citation_scores import statistics
 from shroom.datasets.collection import FileRecords
-from shroom.datasets.verifiability import DATA_SET, read, without_premise
+from shroom.datasets.verifiability import DATA_SET, read, statistics, without_premise
 from shroom.datasets.verifiability_records import Likert, Pair, Response, Support, Supported
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
