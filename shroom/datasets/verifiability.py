@@ -226,9 +226,9 @@ DATA_SET = DataSet(
         notes={
             "only citation metrics for the full human evaluation can be compared with the "
             "published totals (Liu et al. 2023)": is_a(Response),
-            "judgements of cited pages have no citation metrics, because their files do not "
-            "contain all statements of a response; 'shroom datasets convert verifiability' turns "
-            "the judgements into datapoints": is_a(PageJudgement),
+            "citation metrics are not computed for judgements of cited pages, because their files "
+            "contain only some statements of each response; to convert a file to datapoints, run "
+            "'shroom datasets convert verifiability FILE'": is_a(PageJudgement),
         },
     ),
     views={

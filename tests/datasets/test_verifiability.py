@@ -241,7 +241,7 @@ def test_a_judgement_file_is_recognised(shroom, tmp_path):
     path = write(tmp_path / "verifiability_judgments_dev.jsonl", page_row(), page_row())
     code, out, err = shroom("datasets", "describe", "verifiability", path)
     assert (code, "complete_support  2" in out) == (0, True), err
-    assert "judgements of cited pages have no citation metrics" in out
+    assert "citation metrics are not computed for judgements of cited pages" in out
     code, _, err = shroom("score", path, path)
     assert code == 1
     assert f"'shroom datasets convert verifiability {path} -o gold.json'" in err
