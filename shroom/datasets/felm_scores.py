@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, show
+from shroom.core.problems import Problems, show
 from shroom.datasets.collection import Collection, items_of
 from shroom.datasets.felm import NAME, Response, Segments
 from shroom.datasets.native_scores import (
     NativeResult,
     gold_record,
     objects,
-    report_missing,
+    refuse_incomplete,
     result,
     signature,
 )
@@ -56,20 +56,17 @@ def read_predictions(
     columns = [key for key in _COLUMNS if any(key in item for item in every)]
     known = {record.index: record for record in gold.records}
     rows: dict[str, dict[str, list[Any]]] = {}
-    for file, items in files:
-        for item, report in objects(file, items, problems, "index"):
-            record = gold_record(item, "index", known, rows, gold, report)
-            values = _values(item, columns, record, report)
-            if record is not None:
-                rows[record.index] = values
-            for key in sorted(item.keys() - _KNOWN):
-                expected = 'the keys "index", "labels" and "p"'
-                report.add("key-unknown", key, expected, show(key), often=True)
-    if files:
-        expected = f"all {len(known)} indices of {', '.join(gold.files)}"
-        report_missing([index for index in known if index not in rows], expected, source, problems)
-    if problems.errors:
-        raise InvalidInput(problems)
+    for item, report in objects(files, problems, "index"):
+        record = gold_record(item, "index", known, rows, gold, report)
+        values = _values(item, columns, record, report)
+        if record is not None:
+            rows[record.index] = values
+        for key in sorted(item.keys() - _KNOWN):
+            expected = 'the keys "index", "labels" and "p"'
+            report.add("key-unknown", key, expected, show(key), often=True)
+    missing = [index for index in known if index not in rows]
+    expected = f"all {len(known)} indices of {', '.join(gold.files)}"
+    refuse_incomplete(files, missing, expected, source, problems, "index")
     column = {
         key: np.array([value for index in known for value in rows[index][key]]) for key in columns
     }
