@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Report
 from shroom.datasets.fields import Odd, Rule
 from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, fields
 from shroom.metrics.cluster_bootstrap import places, ratio, sums
 from shroom.metrics.intervals import Intervals, estimates

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
-from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.collection import Collection, Report, items_of
 from shroom.datasets.felm import NAME, Response, Segments
 from shroom.datasets.native_scores import (
     NativeResult,
@@ -23,7 +23,6 @@ from shroom.datasets.native_scores import (
     result,
     signature,
 )
-from shroom.datasets.report import Report
 from shroom.metrics.correlation import rho
 from shroom.metrics.intervals import Intervals, Scored, estimates
 from shroom.metrics.segment_metrics import scored

@@ -26,7 +26,7 @@ import msgspec
 from msgspec import NODEFAULT, Meta, Struct
 
 from shroom.core.problems import show
-from shroom.datasets.report import Report
+from shroom.datasets.collection import Report
 
 R = TypeVar("R", bound=Struct)
 

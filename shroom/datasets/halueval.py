@@ -20,7 +20,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.collection import Collection, Report, items_of
 from shroom.datasets.fields import Filled
 from shroom.datasets.groups import Groups, Row, shares
 from shroom.datasets.native_scores import (
@@ -33,7 +33,6 @@ from shroom.datasets.native_scores import (
     sliced,
 )
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary
 from shroom.metrics.classification import CORRECT, F1, PRECISION, RECALL, counts, of_counts
 from shroom.metrics.intervals import Intervals, Scored

@@ -17,10 +17,10 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.problems import show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Report
 from shroom.datasets.fields import Odd, Rule
 from shroom.datasets.groups import Groups, Row, shares
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, fields
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import Intervals, estimates

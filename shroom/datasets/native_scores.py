@@ -19,9 +19,8 @@ from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection, Report
 from shroom.datasets.registry import data_set
-from shroom.datasets.report import Report
 from shroom.metrics.cluster_bootstrap import places, sums
 from shroom.metrics.intervals import (
     DEFAULT_INTERVALS,

@@ -20,7 +20,7 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.problems import Problems, show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.collection import Collection, Report, items_of
 from shroom.datasets.fields import Filled, Index, Number, Rule, Text
 from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.native_scores import (
@@ -34,7 +34,6 @@ from shroom.datasets.native_scores import (
     sliced,
 )
 from shroom.datasets.records import Form, Link
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, fields, is_a, of
 from shroom.metrics.classification import F1, PRECISION, RECALL, counts, of_counts
 from shroom.metrics.intervals import Intervals, Scored

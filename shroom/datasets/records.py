@@ -13,10 +13,9 @@ from shroom.core.doubled_keys import Doubled
 from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
-from shroom.datasets.collection import Collection, FileRecords
+from shroom.datasets.collection import Collection, FileRecords, Report
 from shroom.datasets.csv_lines import csv_rows
 from shroom.datasets.fields import Unusable, build, columns
-from shroom.datasets.report import Report
 from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
 

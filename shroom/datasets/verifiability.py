@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Report
 from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, fields, is_a, of
 from shroom.datasets.verifiability_records import (
     PAGE_SUPPORT,
