@@ -50,6 +50,10 @@ class Report:
             got = show(self.item[key]) if key in self.item else "no such key"
         self._row.append((often, (code, key, expected, got)))
 
+    def add_missing(self, keys: str) -> None:
+        """Report a key that the row lacks; or several keys, in words."""
+        self.add("key-missing", None, f"the key {keys}", f"keys {show(list(self.item))}")
+
     def drop(self, code: str, key: str | None, expected: str, got: str) -> None:
         """Report why the row is dropped, and nothing else about it."""
         self._row = []

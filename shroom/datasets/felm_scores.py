@@ -86,19 +86,15 @@ def _values(
             listed = enumerate(_listed(item[key], key, record, report))
             values[key] = [read(value, f"{key}[{n}]", report) for n, value in listed]
         else:
-            _report_missing_key(item, report, f'"{key}"')
+            report.add_missing(f'"{key}"')
     if not columns:
-        _report_missing_key(item, report, '"labels" or "p"')
+        report.add_missing('"labels" or "p"')
     for number, (factual, p) in enumerate(zip(*(values.get(key, []) for key in _COLUMNS))):
         if p != THRESHOLD and factual == (p > THRESHOLD):
             word, sign = ("true (factual)", "<=") if factual else ("false (wrong)", ">=")
             expected = f"p {sign} {THRESHOLD} for the label {word}"
             report.add("label-p", f"p[{number}]", expected, repr(p))
     return values
-
-
-def _report_missing_key(item: dict[str, Any], report: Report, keys: str) -> None:
-    report.add("key-missing", None, f"the key {keys}", f"keys {show(list(item))}")
 
 
 def _listed(value: Any, key: str, record: Response | None, report: Report) -> list[Any]:

@@ -201,8 +201,8 @@ def _instead(field: _Field, row: Mapping[str, Any], report: Report, place: str) 
     got = show(row[field.key]) if field.key in row else "no such key"
     if field.otherwise is NODEFAULT:
         raise Unusable(place, field.expected, got)
-    code, expected = field.code, field.expected
-    if code == "text-odd" and _is_endless(row.get(field.key)):
+    code, expected, value = field.code, field.expected, row.get(field.key)
+    if code == "text-odd" and isinstance(value, float) and not math.isfinite(value):
         code = "value-finite"
     if "(" not in expected:
         otherwise = _OTHERWISE.get(field.otherwise, f"read as {show(field.otherwise)}")
@@ -241,7 +241,3 @@ def _records(field: _Field, value: Any, report: Report, place: str) -> Iterator[
             yield build(record, item, report, above)
         else:
             report.add("object-odd", name, "an object (otherwise left out)", show(item))
-
-
-def _is_endless(value: Any) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)

@@ -197,7 +197,7 @@ def gold_record(
 ) -> R | None:
     """Return the record of a row's id; a wrong id is reported."""
     if key not in item:
-        report.add("key-missing", None, f'the key "{key}"', f"keys {show(list(item))}")
+        report.add_missing(f'"{key}"')
         return None
     row_id = str(item[key])
     if row_id not in known:

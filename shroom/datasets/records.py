@@ -113,16 +113,16 @@ class Reader(Generic[R]):
         if not isinstance(item, dict):
             report.add("item-object" if form.needs else "row-object", None, "an object", show(item))
             return None
-        keys = f"keys {show(list(item))}"
         missing = [key for key in form.needs if key not in item]
         for key in missing:
-            report.add("key-missing", None, f'the key "{key}"', keys)
+            report.add_missing(f'"{key}"')
         if missing:
             return None
         kind = form.kind_of(item)
         if kind is None:
             *most, last = (f'"{key}"' for key in form.kinds)
-            raise Unusable(None, f"the key {', '.join(most)} or {last}", keys)
+            expected = f"the key {', '.join(most)} or {last}"
+            raise Unusable(None, expected, f"keys {show(list(item))}")
         for key in sorted(_doubled_in(item)):
             expected = "each key once in an object (the last value is used)"
             report.add("key-doubled", show(key), expected, "the key again")
