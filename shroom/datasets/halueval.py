@@ -26,6 +26,7 @@ from shroom.datasets.groups import Groups, Row, shares
 from shroom.datasets.native_scores import (
     NativeResult,
     by_unit,
+    f1_metrics,
     objects,
     refuse_incomplete,
     result,
@@ -34,19 +35,16 @@ from shroom.datasets.native_scores import (
 )
 from shroom.datasets.records import Form
 from shroom.datasets.summary import Summary
-from shroom.metrics.classification import CORRECT, F1, PRECISION, RECALL, counts, of_counts
+from shroom.metrics.classification import CORRECT, counts, of_counts
 from shroom.metrics.intervals import Intervals, Scored
 from shroom.scoring.input_files import documents
 
 NAME = "halueval"
 YES_OR_NO = {True: "Yes", False: "No"}
 _JUDGEMENTS = {"Yes": True, "No": False, "failed!": None}
-METRICS = (
+_METRICS = (
     of_counts("accuracy", CORRECT, about="the share of texts that are judged correctly"),
-    *(
-        of_counts(name, ratio, about=f"the {name} of hallucinated texts")
-        for name, ratio in (("f1", F1), ("precision", PRECISION), ("recall", RECALL))
-    ),
+    *f1_metrics("", "texts"),
 )
 
 
@@ -241,7 +239,7 @@ def score(
 
     def of(verdicts: Any, mask: Any = slice(None)) -> Scored:
         confusion = counts(verdicts, truth)[mask]
-        return by_unit([(metric, confusion) for metric in METRICS], units[mask].tolist())
+        return by_unit([(metric, confusion) for metric in _METRICS], units[mask].tolist())
 
     everything = np.ones(len(rows), bool)
     return result(

@@ -21,6 +21,8 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
 from shroom.datasets.collection import Collection, Report
 from shroom.datasets.registry import data_set
+from shroom.metrics.base import Metric
+from shroom.metrics.classification import F1, PRECISION, RECALL, of_counts
 from shroom.metrics.cluster_bootstrap import places, sums
 from shroom.metrics.intervals import (
     DEFAULT_INTERVALS,
@@ -240,6 +242,14 @@ def sliced(
             counts = {"n": len(scored[0][1]), items: int(np.count_nonzero(listed == value))}
             slices[key][value] = {**counts, **flat(*estimates(scored, intervals))}
     return slices
+
+
+def f1_metrics(prefix: str, things: str) -> list[Metric]:
+    """Return F1, precision and recall of hallucinated things; see :func:`of_counts`."""
+    return [
+        of_counts(f"{prefix}{name}", ratio, about=f"the {name} of hallucinated {things}")
+        for name, ratio in (("f1", F1), ("precision", PRECISION), ("recall", RECALL))
+    ]
 
 
 def by_unit(scored: Scored, units: Sequence[Hashable]) -> Scored:

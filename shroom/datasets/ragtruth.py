@@ -26,6 +26,7 @@ from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.native_scores import (
     NativeResult,
     by_unit,
+    f1_metrics,
     gold_record,
     objects,
     refuse_incomplete,
@@ -35,7 +36,7 @@ from shroom.datasets.native_scores import (
 )
 from shroom.datasets.records import Form, Link
 from shroom.datasets.summary import Summary, fields, is_a, of
-from shroom.metrics.classification import F1, PRECISION, RECALL, counts, of_counts
+from shroom.metrics.classification import counts
 from shroom.metrics.intervals import Intervals, Scored
 from shroom.scoring.input_files import documents
 
@@ -47,13 +48,7 @@ LABEL_TYPES = tuple(
 GOOD = "good"
 QUALITIES = (GOOD, "incorrect_refusal", "truncated")
 #: Metrics of answers (hallucinated if any span is marked) and of characters.
-RESPONSE_METRICS, SPAN_METRICS = (
-    tuple(
-        of_counts(f"{level}_{name}", ratio, about=f"the {name} of hallucinated {things}")
-        for name, ratio in (("f1", F1), ("precision", PRECISION), ("recall", RECALL))
-    )
-    for level, things in (("response", "answers"), ("span", "characters"))
-)
+_OF_ANSWERS, _OF_CHARACTERS = f1_metrics("response_", "answers"), f1_metrics("span_", "characters")
 _LIST = "hallucination list"
 Places = list[tuple[int, int]]
 
@@ -299,8 +294,8 @@ def score(
         characters = np.array([counts(*pair).sum(axis=0) for pair in pairs], np.int64)
         flagged, wrong = (np.array([side.any() for side in sides]) for sides in zip(*pairs))
         of_responses = counts(flagged, wrong)
-        rows = [(metric, of_responses[mask]) for metric in RESPONSE_METRICS]
-        rows += [(metric, characters.reshape(-1, 4)[mask]) for metric in SPAN_METRICS]
+        rows = [(metric, of_responses[mask]) for metric in _OF_ANSWERS]
+        rows += [(metric, characters.reshape(-1, 4)[mask]) for metric in _OF_CHARACTERS]
         return by_unit(rows, sources[mask].tolist())
 
     everything = [np.ones(len(side), bool) for side in truth]
