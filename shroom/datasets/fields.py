@@ -154,7 +154,6 @@ def _plain(hint: Any) -> Any:
 
 
 def _in_words(plain: Any) -> tuple[str, str, str]:
-    """Return the entry of a type in :data:`_TYPES`."""
     if get_origin(plain) is tuple:
         return f"a list of {_in_words(_plain(get_args(plain)[0]))[1]}", "lists", "list-odd"
     if isinstance(plain, type) and issubclass(plain, Enum):
@@ -228,7 +227,6 @@ def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
 
 
 def _records(field: _Field, value: Any, report: Report, place: str) -> Iterator[Struct]:
-    """Yield the records of a list of objects."""
     record = field.record or Struct
     if not isinstance(value, list):
         raise Odd

@@ -221,14 +221,12 @@ def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
 
 
 def _marks(records: Sequence[Record]) -> tuple[Spans, Spans]:
-    """Return the hard and the soft spans of records as arrays."""
     sizes = _sizes(records)
     hard, soft = [record.hard for record in records], [record.soft for record in records]
     return Spans.of(hard, sizes), Spans.of(soft, sizes)
 
 
 def _floors(gold: tuple[Spans, Spans], intervals: Intervals) -> Row:
-    """Return the scores of the floors, such as ``flag_everything_iou``."""
     row: Row = {}
     for name, floor in FLOORS.items():
         marked = floor(gold[0].lengths.tolist())

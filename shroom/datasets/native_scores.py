@@ -120,7 +120,7 @@ class NativeScore(Result):
 
 
 def _slices(result: NativeResult, key: str, slices: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return a column for each slice, or a row for each if columns do not fit."""
+    """Return a column for each slice; if the columns do not fit, a row for each slice."""
     parts = list(slices.values())
     names = [name for name in (*result.counts, *result.scores) if name in parts[0]]
     rows: list[Row] = [(key, *(shortened(value, _LONGEST) for value in slices))]

@@ -238,10 +238,7 @@ def _doubled_in(item: Any) -> set[str]:
 def _csv_rows(
     document: Document, columns: Mapping[str, bool], problems: Problems
 ) -> list[Any] | None:
-    """Return the cells of each row by column; ``None`` if the file is unreadable.
-
-    A row with more or fewer fields than the header is reported, and ``BROKEN``.
-    """
+    """Return the cells of each row by column, or ``BROKEN``; ``None`` if the file is unreadable."""
     lines = _lines_of(document, problems)
     if lines is None:
         return None

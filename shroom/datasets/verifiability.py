@@ -71,7 +71,6 @@ def _verdicts(record: Record) -> Iterator[tuple[str, str, float | None, str]]:
 
 
 def _points(record: Record) -> Iterator[Datapoint | None]:
-    r"""Yield statements with the texts of their sources."""
     for premise, hypothesis, p, model in _verdicts(record):
         is_judged = p is not None and premise.strip()
         yield pair(premise, hypothesis, p, model) if is_judged else None
@@ -148,7 +147,6 @@ def _figures(
 def _citations(
     about: str, *keys: str, metrics: Sequence[Metric] = citations.CITATION_METRICS
 ) -> Groups:
-    """Return the citation metrics by fields of responses."""
     by = {key: attrgetter(key) for key in keys}
     figures = partial(_figures, metrics=metrics)
     total = "last" if len(keys) == 1 else ""
