@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from shroom.core.json_writing import without_nan
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems
-from shroom.datasets.collection import items_of
+from shroom.datasets.collection import Report, items_of
 from shroom.datasets.dreamcatcher import FORM, NORMAL, Generation, Question
 from shroom.datasets.records import Reader
-from shroom.datasets.report import Report
 from shroom.scoring.input_files import documents_among_others
 
 

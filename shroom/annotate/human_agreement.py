@@ -14,10 +14,10 @@ from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets import records
+from shroom.datasets.collection import Report
 from shroom.datasets.dreamcatcher import Generation, Question, datapoints
 from shroom.datasets.fields import Rule
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.learners.folds import Places, out_of_fold
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered

@@ -15,10 +15,10 @@ from msgspec import Struct, convert, field, structs
 from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Report
 from shroom.datasets.fields import Number, Odd, Rule, TextOrNone
 from shroom.datasets.groups import Groups, Row, frequent
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, fields, of
 from shroom.metrics.intervals import Intervals
 

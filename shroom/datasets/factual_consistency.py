@@ -7,30 +7,41 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import partial
 from operator import attrgetter
 from pathlib import PurePath
 from typing import Annotated, Any, Optional
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.consistency_figures import figures
+from shroom.datasets.collection import Report
 from shroom.datasets.fields import Odd, Rule
-from shroom.datasets.groups import Groups, by_name
+from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, fields
+from shroom.metrics.cluster_bootstrap import places, ratio, sums
+from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.input_files import CSV
 from shroom.scoring.item_values import id_in, number_in
+from shroom.scoring.results import flat
 
 NAME = "factual_consistency"
 CORRECTNESS = "Avg Factual Correctness"
 #: The mark after each turn of a context.
 TURN_END = "<br>"
 _TEXTS = ("context", "knowledge", "response")
+#: The metrics of the first three columns; the mean is not a share, so it has no Wilson interval.
+_METRICS = (
+    ratio("mean_correctness"),
+    ratio("hallucinated_share", share=np.asarray),
+    ratio("verifiable_share", share=np.asarray),
+)
 _AS_GIVEN = (
     "mean_correctness excludes values outside [0, 1]; mean_correctness_as_given includes them, as "
     "commonly quoted figures do"
@@ -166,6 +177,43 @@ def _point(record: Response, p: float | None) -> list[Datapoint | None]:
 
 def _incorrectness(record: Response) -> float | None:
     return None if record.correctness is None else 1 - record.correctness
+
+
+def figures(
+    records: Sequence[Response], intervals: Intervals, *, verifiable_only: bool = False
+) -> Row:
+    """Return counts, means and shares of responses; intervals resample dialogues."""
+    counted = np.array([record.verifiable is True or not verifiable_only for record in records])
+    judgements = ("correctness", "hallucination", "verifiable", "given_correctness")
+    columns = {key: _column(records, key) for key in judgements}
+    columns |= {
+        key: np.where(counted, column, np.nan)
+        for key, column in columns.items()
+        if key != "verifiable"
+    }
+    units = places([record.dialogue for record in records])
+    scored = [
+        (metric, sums(np.stack([np.nan_to_num(column), ~np.isnan(column)], axis=1), units))
+        for metric, column in zip(_METRICS, columns.values())
+    ]
+    values = columns["given_correctness"][~np.isnan(columns["given_correctness"])]
+    with np.errstate(over="ignore"):  # if values are far out of range
+        mean = float(values.mean()) if len(values) else np.nan
+    return {
+        "rows": len(records),
+        "verifiable": int(np.nansum(columns["verifiable"])),
+        "judged": int(np.count_nonzero(~np.isnan(columns["hallucination"]))),
+        "hallucinated": int(np.nansum(columns["hallucination"])),
+        "dialogues": len(set(units.tolist())),
+        **flat(*estimates(scored, intervals)),
+        "mean_correctness_as_given": mean if math.isfinite(mean) else None,
+    }
+
+
+def _column(records: Sequence[Response], key: str) -> NDArray[np.float64]:
+    """Return the values of a field, with ``nan`` for ``None``."""
+    values = (getattr(record, key) for record in records)
+    return np.array([np.nan if value is None else float(value) for value in values], np.float64)
 
 
 def _by(*names: str) -> Groups:

@@ -17,10 +17,10 @@ from shroom.core.printing import counted
 from shroom.core.problems import show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Report
 from shroom.datasets.fields import Rule, Text, TextOrNone, Unusable
 from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary
 from shroom.metrics.intervals import Intervals
 

@@ -17,18 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, show
-from shroom.datasets.collection import Collection, items_of
+from shroom.core.problems import Problems, show
+from shroom.datasets.collection import Collection, Report, items_of
 from shroom.datasets.felm import NAME, Response, Segments
 from shroom.datasets.native_scores import (
     NativeResult,
     gold_record,
     objects,
-    report_missing,
+    refuse_incomplete,
     result,
     signature,
 )
-from shroom.datasets.report import Report
 from shroom.metrics.base import Array, Metric, refuse_other_shapes
 from shroom.metrics.classification import F1, PRECISION, RECALL, SPECIFICITY, counts, of_counts
 from shroom.metrics.cluster_bootstrap import clustered
@@ -64,20 +63,17 @@ def read_predictions(
     columns = [key for key in _COLUMNS if any(key in item for item in every)]
     known = {record.index: record for record in gold.records}
     rows: dict[str, dict[str, list[Any]]] = {}
-    for file, items in files:
-        for item, report in objects(file, items, problems, "index"):
-            record = gold_record(item, "index", known, rows, gold, report)
-            values = _values(item, columns, record, report)
-            if record is not None:
-                rows[record.index] = values
-            for key in sorted(item.keys() - _KNOWN):
-                expected = 'the keys "index", "labels" and "p"'
-                report.add("key-unknown", key, expected, show(key), often=True)
-    if files:
-        expected = f"all {len(known)} indices of {', '.join(gold.files)}"
-        report_missing([index for index in known if index not in rows], expected, source, problems)
-    if problems.errors:
-        raise InvalidInput(problems)
+    for item, report in objects(files, problems, "index"):
+        record = gold_record(item, "index", known, rows, gold, report)
+        values = _values(item, columns, record, report)
+        if record is not None:
+            rows[record.index] = values
+        for key in sorted(item.keys() - _KNOWN):
+            expected = 'the keys "index", "labels" and "p"'
+            report.add("key-unknown", key, expected, show(key), often=True)
+    missing = [index for index in known if index not in rows]
+    expected = f"all {len(known)} indices of {', '.join(gold.files)}"
+    refuse_incomplete(files, missing, expected, source, problems, "index")
     column = {
         key: np.array([value for index in known for value in rows[index][key]]) for key in columns
     }
@@ -98,19 +94,15 @@ def _values(
             listed = enumerate(_listed(item[key], key, record, report))
             values[key] = [read(value, f"{key}[{n}]", report) for n, value in listed]
         else:
-            _report_missing_key(item, report, f'"{key}"')
+            report.add_missing(f'"{key}"')
     if not columns:
-        _report_missing_key(item, report, '"labels" or "p"')
+        report.add_missing('"labels" or "p"')
     for number, (factual, p) in enumerate(zip(*(values.get(key, []) for key in _COLUMNS))):
         if p != THRESHOLD and factual == (p > THRESHOLD):
             word, sign = ("true (factual)", "<=") if factual else ("false (wrong)", ">=")
             expected = f"p {sign} {THRESHOLD} for the label {word}"
             report.add("label-p", f"p[{number}]", expected, repr(p))
     return values
-
-
-def _report_missing_key(item: dict[str, Any], report: Report, keys: str) -> None:
-    report.add("key-missing", None, f"the key {keys}", f"keys {show(list(item))}")
 
 
 def _listed(value: Any, key: str, record: Response | None, report: Report) -> list[Any]:

@@ -26,7 +26,7 @@ import msgspec
 from msgspec import NODEFAULT, Meta, Struct
 
 from shroom.core.problems import show
-from shroom.datasets.report import Report
+from shroom.datasets.collection import Report
 
 R = TypeVar("R", bound=Struct)
 
@@ -154,7 +154,6 @@ def _plain(hint: Any) -> Any:
 
 
 def _in_words(plain: Any) -> tuple[str, str, str]:
-    """Return the entry of a type in :data:`_TYPES`."""
     if get_origin(plain) is tuple:
         return f"a list of {_in_words(_plain(get_args(plain)[0]))[1]}", "lists", "list-odd"
     if isinstance(plain, type) and issubclass(plain, Enum):
@@ -201,8 +200,8 @@ def _instead(field: _Field, row: Mapping[str, Any], report: Report, place: str) 
     got = show(row[field.key]) if field.key in row else "no such key"
     if field.otherwise is NODEFAULT:
         raise Unusable(place, field.expected, got)
-    code, expected = field.code, field.expected
-    if code == "text-odd" and _is_endless(row.get(field.key)):
+    code, expected, value = field.code, field.expected, row.get(field.key)
+    if code == "text-odd" and isinstance(value, float) and not math.isfinite(value):
         code = "value-finite"
     if "(" not in expected:
         otherwise = _OTHERWISE.get(field.otherwise, f"read as {show(field.otherwise)}")
@@ -228,7 +227,6 @@ def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
 
 
 def _records(field: _Field, value: Any, report: Report, place: str) -> Iterator[Struct]:
-    """Yield the records of a list of objects."""
     record = field.record or Struct
     if not isinstance(value, list):
         raise Odd
@@ -241,7 +239,3 @@ def _records(field: _Field, value: Any, report: Report, place: str) -> Iterator[
             yield build(record, item, report, above)
         else:
             report.add("object-odd", name, "an object (otherwise left out)", show(item))
-
-
-def _is_endless(value: Any) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)

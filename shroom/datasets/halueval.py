@@ -5,6 +5,7 @@ The files are JSON Lines, although their names end in ``.json``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, Union
@@ -15,16 +16,36 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, pair
 from shroom.core.json_writing import json_lines
+from shroom.core.paths import Source
+from shroom.core.problems import Problems, show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Collection, Report, items_of
 from shroom.datasets.fields import Filled
 from shroom.datasets.groups import Groups, Row, shares
+from shroom.datasets.native_scores import (
+    NativeResult,
+    by_unit,
+    f1_metrics,
+    objects,
+    refuse_incomplete,
+    result,
+    signature,
+    sliced,
+)
 from shroom.datasets.records import Form
 from shroom.datasets.summary import Summary
-from shroom.metrics.intervals import Intervals
+from shroom.metrics.classification import CORRECT, counts, of_counts
+from shroom.metrics.intervals import Intervals, Scored
+from shroom.scoring.input_files import documents
 
 NAME = "halueval"
 YES_OR_NO = {True: "Yes", False: "No"}
+_JUDGEMENTS = {"Yes": True, "No": False, "failed!": None}
+_METRICS = (
+    of_counts("accuracy", CORRECT, about="the share of texts that are judged correctly"),
+    *f1_metrics("", "texts"),
+)
 
 
 class Question(Struct, frozen=True):
@@ -72,6 +93,9 @@ class Reply(Struct, frozen=True):
 
 
 Record = Union[Question, Dialogue, Article, Reply]
+_KEYS = {kind.task: (*kind.inputs, kind.output) for kind in (Question, Dialogue, Article, Reply)}
+#: By task and texts, the places of the rows of the gold, and whether each text is wrong.
+_Gold = dict[tuple[str, ...], list[tuple[int, bool]]]
 
 FORM = Form[Any](
     {
@@ -160,3 +184,70 @@ DATA_SET = DataSet(
     },
     predictions=_predictions,
 )
+
+
+def _find(
+    item: dict[str, Any], gold: _Gold, report: Report
+) -> tuple[tuple[str, ...], list[int], bool] | None:
+    """Return the task and texts of a row, its places and its verdict; unknown rows are reported."""
+    task = next((task for task, keys in _KEYS.items() if item.keys() >= {*keys}), None)
+    if task is None:
+        expected = "the keys of the task, of the input and of the text"
+        report.add("key-missing", None, expected, f"keys {show(list(item))}")
+        return None
+    texts = task, *(item[key] for key in _KEYS[task])
+    found = gold.get(texts) if all(isinstance(text, str) for text in texts) else None
+    if found is None:
+        report.add("id-unknown", _KEYS[task][-1], "a text that the gold contains for this input")
+        return None
+    verdicts = {wrong for _, wrong in found}
+    said = item.get("ground_truth") == "Yes"  # decides only if both texts are the same
+    return texts, [place for place, _ in found], said if said in verdicts else not said
+
+
+def score(
+    predictions: Source, gold: Collection[Any], intervals: Intervals, problems: Problems
+) -> NativeResult:
+    """Return the scores of judgements, overall and by task; intervals draw rows of the gold."""
+    # Each row of the gold has at least one judgement: the authors judge one of its two texts.
+    known: _Gold = {}
+    for place, record in enumerate(gold.records):
+        for row, wrong in native_rows(record):
+            known.setdefault((record.task, *row.values()), []).append((place, wrong))
+    judged, times = set[int](), Counter[tuple[Any, ...]]()
+    rows: list[tuple[str, int, bool, bool]] = []  # task, row of the gold, flagged, wrong
+    files = [*items_of(documents(predictions, problems), problems, by_content=True)]
+    for item, report in objects(files, problems, "ID"):
+        found = _find(item, known, report)
+        value = item.get("judgement")
+        if not isinstance(value, str) or value not in _JUDGEMENTS:
+            expected = " or ".join(map(show, _JUDGEMENTS))
+            report.add("word-value", "judgement", expected)
+        elif found is not None:
+            (task, *_), places, wrong = found
+            times[found[0], wrong] += 1
+            if times[found[0], wrong] > len(places):
+                expected, got = "one judgement for each text", "another judgement of this text"
+                report.add("id-doubled", _KEYS[task][-1], expected, got)
+            flagged = _JUDGEMENTS[value]
+            rows.append((task, places[0], not wrong if flagged is None else flagged, wrong))
+            judged.update(places)
+    missing = [f"row {place}" for place in range(len(gold.records)) if place not in judged]
+    expected = f"a judgement for each of {len(gold.records)} rows of {', '.join(gold.files)}"
+    refuse_incomplete(files, missing, expected, predictions, problems, "judgement")
+    tasks, units, verdicts, truth = (np.array(column) for column in zip(*rows))
+
+    def of(verdicts: Any, mask: Any = slice(None)) -> Scored:
+        confusion = counts(verdicts, truth)[mask]
+        return by_unit([(metric, confusion) for metric in _METRICS], units[mask].tolist())
+
+    everything = np.ones(len(rows), bool)
+    return result(
+        NAME,
+        {"n": len({*units.tolist()}), "texts": len(rows)},
+        of(verdicts),
+        (of(everything), of(~everything)),
+        intervals,
+        slices=sliced({"task": tasks}, lambda mask: of(verdicts, mask), intervals, "texts"),
+        signature=signature(NAME, "texts", known.items()),
+    )

@@ -5,8 +5,9 @@ Places count code points. Train has neither labels nor, in some languages, ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Annotated, Any, Optional
 
 import numpy as np
@@ -16,30 +17,23 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.problems import show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Report
 from shroom.datasets.fields import Odd, Rule
-from shroom.datasets.groups import Groups
-from shroom.datasets.mushroom2025_figures import agreement, figures
+from shroom.datasets.groups import Groups, Row, shares
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, fields
+from shroom.metrics.agreement import AGREEMENT
+from shroom.metrics.intervals import Intervals, estimates
+from shroom.metrics.span_arrays import Cells, Spans
+from shroom.metrics.span_metrics import FLOORS, CharacterVotes, everything, scored
 from shroom.scoring.kinds import span_values
 from shroom.scoring.kinds.base import Fault
-from shroom.scoring.kinds.span_values import (
-    HardSpan,
-    SoftSpan,
-    hard_of,
-    past_end,
-    read_spans,
-    soft_of,
-)
+from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of, read_spans, soft_of
+from shroom.scoring.results import flat
 
 NAME = "mushroom2025"
-
-_NOT_THE_SAME = (
-    "agreement is computed from the annotators' spans, with characters as items; "
-    "labels_as_annotated is the share of characters whose soft label equals the share of "
-    "annotators who marked the character"
-)
+_AGREEMENT = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
+_ROUNDED = 1e-6  # maximum rounding error of a soft label
 
 
 def _spans(form: type[Any]) -> Callable[[Any, Report, str], Any]:
@@ -98,13 +92,13 @@ def _id(value: Any, *_: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-Tokens = Annotated[tuple[Any, ...], Rule(parse=lambda value, *_: _listed(value))]
-
-
-def _listed(value: Any) -> tuple[Any, ...]:
+def _listed(value: Any, *_: Any) -> tuple[Any, ...]:
     if not isinstance(value, (list, type(None))):
         raise Odd
     return tuple(value or ())
+
+
+Tokens = Annotated[tuple[Any, ...], Rule(parse=_listed)]
 
 
 class Record(Struct, frozen=True):
@@ -162,7 +156,7 @@ def _check(record: Record, report: Report) -> None:
     marks = {"soft_labels": record.soft_labels, "hard_labels": record.hard_labels}
     marks |= {f"annotations.{name}": own for name, own in record.annotations.items()}
     for key, marked in marks.items():
-        _report(report, key, past_end(marked, record.model_output_text))
+        _report(report, key, span_values.past_end(marked, record.model_output_text))
 
 
 FORM = Form(
@@ -177,11 +171,8 @@ read = partial(records.read, NAME, FORM)
 
 
 def _points(p: Callable[[float], float], record: Record) -> Iterator[Datapoint | None]:
-    if record.is_labelled:
-        share = p(record.share_marked)
-        yield pair(record.model_input, record.model_output_text, share, record.model_id)
-    else:
-        yield None
+    texts = record.model_input, record.model_output_text
+    yield pair(*texts, p(record.share_marked), record.model_id) if record.is_labelled else None
 
 
 def _is_voted(record: Record) -> bool:
@@ -200,6 +191,89 @@ def _characters(record: Record) -> dict[str, int]:
     return {"marked": marked, "not marked": size - marked}
 
 
+def _sizes(records: Sequence[Record]) -> list[int]:
+    return [len(record.model_output_text) for record in records]
+
+
+def _languages(records: Sequence[Record]) -> str:
+    return "+".join(sorted({record.lang for record in records}))
+
+
+def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
+    """Return the counts of marked characters, and the scores of the floors."""
+    labelled = [record for record in records if record.is_labelled]
+    sizes = _sizes(labelled)
+    gold = _marks(labelled)
+    hard = gold[0].within()
+    cells = Cells(hard)
+    marked = cells.sums(cells.marked(hard))
+    return {
+        "lang": _languages(records),
+        "items": len(records),
+        "labelled": len(labelled),
+        "nothing_marked": sum(not record.share_marked for record in labelled),
+        "characters": sum(sizes),
+        "marked": int(marked.sum()),
+        **shares({"marked_share": (marked, sizes)}, intervals),
+        **_floors(gold, intervals),
+    }
+
+
+def _marks(records: Sequence[Record]) -> tuple[Spans, Spans]:
+    sizes = _sizes(records)
+    hard, soft = [record.hard for record in records], [record.soft for record in records]
+    return Spans.of(hard, sizes), Spans.of(soft, sizes)
+
+
+def _floors(gold: tuple[Spans, Spans], intervals: Intervals) -> Row:
+    row: Row = {}
+    for name, floor in FLOORS.items():
+        marked = floor(gold[0].lengths.tolist())
+        scores = flat(*estimates(scored((marked, marked), gold), intervals))
+        row |= {f"{name.replace(' ', '_')}_{key}": value for key, value in scores.items()}
+    return row
+
+
+def _agreement(records: Sequence[Record], intervals: Intervals) -> Row:
+    """Return the agreement of annotators; each answer has at least two annotators."""
+    sizes = _sizes(records)
+    annotators = [len(record.annotations) for record in records]
+    votes = CharacterVotes.of(_sides(records), annotators)
+    return {
+        "lang": _languages(records),
+        "items": len(records),
+        "characters": sum(sizes),
+        "annotators": max(annotators),
+        **flat(*estimates([votes.by_text(AGREEMENT[name]) for name in _AGREEMENT], intervals)),
+        "labels_as_annotated": _labels_as_annotated(records),
+    }
+
+
+def _sides(records: Sequence[Record]) -> list[Spans]:
+    """Return the spans of the first annotator of every record, of the second, and so on."""
+    most = max((len(record.annotations) for record in records), default=0)
+    return [
+        Spans.of(
+            [next(islice(record.annotations.values(), n, None), ()) for record in records],
+            _sizes(records),
+        )
+        for n in range(most)
+    ]
+
+
+def _labels_as_annotated(records: Sequence[Record]) -> float | None:
+    """Return the share of characters whose soft label equals the share of annotators."""
+    labelled = [record for record in records if record.is_labelled]
+    sizes = _sizes(labelled)
+    annotators = np.array([len(record.annotations) for record in labelled], np.int64)
+    sides = [side.within() for side in _sides(labelled)]
+    labels = _marks(labelled)[1].within()
+    cells = Cells(labels, everything(sizes), *sides)
+    marked = sum(cells.marked(side).astype(np.float64) for side in sides)
+    near = np.abs(cells.painted(labels) - marked / annotators[cells.text]) <= _ROUNDED
+    return float(cells.sums(near).sum()) / sum(sizes) if any(sizes) else None
+
+
 DATA_SET = DataSet(
     NAME,
     licence="none stated",
@@ -215,15 +289,19 @@ DATA_SET = DataSet(
         tables={
             "file": Groups(
                 "hard-labelled characters, and the scores of the floors",
-                figures,
+                _figures,
                 by_file=True,
                 also=("lang",),
             )
         },
         agreement=Groups(
-            "agreement on characters", agreement, by_file=True, only=_is_voted, also=("lang",)
+            "agreement on characters", _agreement, by_file=True, only=_is_voted, also=("lang",)
         ),
-        notes={_NOT_THE_SAME: _is_voted},
+        notes={
+            "agreement is computed from the annotators' spans, with characters as items; "
+            "labels_as_annotated is the share of characters whose soft label equals the share of "
+            "annotators who marked the character": _is_voted
+        },
     ),
     views={
         "share": View(

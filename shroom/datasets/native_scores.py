@@ -11,16 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from shroom.core.json_reading import BROKEN, report_doubled
 from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection, Report
 from shroom.datasets.registry import data_set
-from shroom.datasets.report import Report
+from shroom.metrics.base import Metric
+from shroom.metrics.classification import F1, PRECISION, RECALL, of_counts
 from shroom.metrics.cluster_bootstrap import places, sums
 from shroom.metrics.intervals import (
     DEFAULT_INTERVALS,
@@ -39,8 +40,8 @@ R = TypeVar("R")
 #: By data set with a native form of predictions, the module with its native metrics.
 SCORED = {
     "felm": "shroom.datasets.felm_scores",
-    "halueval": "shroom.datasets.halueval_scores",
-    "ragtruth": "shroom.datasets.ragtruth_scores",
+    "halueval": "shroom.datasets.halueval",
+    "ragtruth": "shroom.datasets.ragtruth",
 }
 #: Maximum slices shown as columns, and maximum characters of a slice's name.
 _MOST, _LONGEST = 8, 40
@@ -118,7 +119,7 @@ class NativeScore(Result):
 
 
 def _slices(result: NativeResult, key: str, slices: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return a column for each slice, or a row for each if columns do not fit."""
+    """Return a column for each slice; if the columns do not fit, a row for each slice."""
     parts = list(slices.values())
     names = [name for name in (*result.counts, *result.scores) if name in parts[0]]
     rows: list[Row] = [(key, *(shortened(value, _LONGEST) for value in slices))]
@@ -171,19 +172,20 @@ def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
 
 
 def objects(
-    file: str, items: Iterable[Any], problems: Problems, id_key: str
+    files: Iterable[tuple[str, Sequence[Any]]], problems: Problems, id_key: str
 ) -> Iterator[tuple[dict[str, Any], Report]]:
-    """Yield each object of a file with the report of its row; other values are reported."""
-    report, index = Report(file, problems), -1
-    for index, item in enumerate(items):
-        report.start(index, item, id_key)
-        if isinstance(item, dict):
-            report_doubled(item, file, problems, **report.place)
-            yield item, report
-        elif item is not BROKEN:
-            report.add("item-object", None, "an object", show(item))
-        report.finish()
-    report.end(index + 1)
+    """Yield each object of files with the report of its row; other values are reported."""
+    for file, items in files:
+        report = Report(file, problems)
+        for index, item in enumerate(items):
+            report.start(index, item, id_key)
+            if isinstance(item, dict):
+                report_doubled(item, file, problems, **report.place)
+                yield item, report
+            elif item is not BROKEN:
+                report.add("item-object", None, "an object", show(item))
+            report.finish()
+        report.end(len(items))
 
 
 def gold_record(
@@ -196,7 +198,7 @@ def gold_record(
 ) -> R | None:
     """Return the record of a row's id; a wrong id is reported."""
     if key not in item:
-        report.add("key-missing", None, f'the key "{key}"', f"keys {show(list(item))}")
+        report.add_missing(f'"{key}"')
         return None
     row_id = str(item[key])
     if row_id not in known:
@@ -206,35 +208,47 @@ def gold_record(
     return known.get(row_id)
 
 
-def report_missing(
+def refuse_incomplete(
+    files: Sequence[Any],
     missing: Sequence[str],
     expected: str,
     source: Source,
     problems: Problems,
-    key: str = "index",
+    key: str,
 ) -> None:
-    """Report the rows of the gold that have no prediction, by their ids."""
-    if missing:
+    """Report the rows of the gold that have no prediction, and raise an error if there is any."""
+    if files and missing:  # without a readable file, the file is the error
         first = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
         found = f"{len(missing)} missing: {first}"
         problems.add("ids-missing", str(source), expected, found, key=key)
+    if problems.errors:
+        raise InvalidInput(problems)
 
 
 def sliced(
-    values: Sequence[str],
+    columns: Mapping[str, ArrayLike],
     of: Callable[[NDArray[np.bool_]], Scored],
     intervals: Intervals,
     items: str,
-) -> dict[str, dict[str, Any]]:
-    """Return the scores of each value; ``of`` scores the items selected by a mask."""
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the scores of each value of columns; ``of`` scores the items selected by a mask."""
     # ``n`` is the number of units; the number of items has the name ``items``.
-    listed = np.array(values, np.str_)
-    slices = {}
-    for value in dict.fromkeys(listed.tolist()):
-        scored = of(listed == value)
-        counts = {"n": len(scored[0][1]), items: int(np.count_nonzero(listed == value))}
-        slices[value] = {**counts, **flat(*estimates(scored, intervals))}
+    slices: dict[str, dict[str, dict[str, Any]]] = {}
+    for key, values in columns.items():
+        listed, slices[key] = np.asarray(values, np.str_), {}
+        for value in dict.fromkeys(listed.tolist()):
+            scored = of(listed == value)
+            counts = {"n": len(scored[0][1]), items: int(np.count_nonzero(listed == value))}
+            slices[key][value] = {**counts, **flat(*estimates(scored, intervals))}
     return slices
+
+
+def f1_metrics(prefix: str, things: str) -> list[Metric]:
+    """Return F1, precision and recall of hallucinated things; see :func:`of_counts`."""
+    return [
+        of_counts(f"{prefix}{name}", ratio, about=f"the {name} of hallucinated {things}")
+        for name, ratio in (("f1", F1), ("precision", PRECISION), ("recall", RECALL))
+    ]
 
 
 def by_unit(scored: Scored, units: Sequence[Hashable]) -> Scored:

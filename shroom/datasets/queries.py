@@ -12,11 +12,10 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems
 from shroom.datasets import records
 from shroom.datasets.base import DataSet
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection, Report
 from shroom.datasets.fields import Filled, Rule, Text
 from shroom.datasets.groups import Groups, Row, frequent
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary
 from shroom.metrics.intervals import Intervals
 

@@ -11,18 +11,34 @@ from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, Optional, Union
 
-from msgspec import Struct
+import numpy as np
+from msgspec import Struct, ValidationError, convert
+from numpy.typing import NDArray
 
+from shroom.core import paths
 from shroom.core.datapoint import Datapoint, pair
-from shroom.core.problems import show
+from shroom.core.problems import Problems, show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Collection, Report, items_of
 from shroom.datasets.fields import Filled, Index, Number, Rule, Text
 from shroom.datasets.groups import Groups, Parts, Row, shares
+from shroom.datasets.native_scores import (
+    NativeResult,
+    by_unit,
+    f1_metrics,
+    gold_record,
+    objects,
+    refuse_incomplete,
+    result,
+    signature,
+    sliced,
+)
 from shroom.datasets.records import Form, Link
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, fields, is_a, of
-from shroom.metrics.intervals import Intervals
+from shroom.metrics.classification import counts
+from shroom.metrics.intervals import Intervals, Scored
+from shroom.scoring.input_files import documents
 
 NAME = "ragtruth"
 TASKS = ("QA", "Data2txt", "Summary")
@@ -31,6 +47,10 @@ LABEL_TYPES = tuple(
 )
 GOOD = "good"
 QUALITIES = (GOOD, "incorrect_refusal", "truncated")
+#: Metrics of answers (hallucinated if any span is marked) and of characters.
+_OF_ANSWERS, _OF_CHARACTERS = f1_metrics("response_", "answers"), f1_metrics("span_", "characters")
+_LIST = "hallucination list"
+Places = list[tuple[int, int]]
 
 
 class Span(Struct, frozen=True):
@@ -88,6 +108,11 @@ class Response(Struct, frozen=True):
     def is_hallucinated(self) -> bool:
         """Whether the answer counts and has a marked span, even if the span is true by chance."""
         return self.is_judged and bool(self.labels)
+
+    @property
+    def places(self) -> Places:
+        """The start and the end of each marked span."""
+        return [(span.start, span.end) for span in self.labels]
 
     @property
     def task(self) -> str:
@@ -190,3 +215,100 @@ DATA_SET = DataSet(
     },
     no_predictions="its predictions are spans, but a submission has one p for each answer",
 )
+
+
+class _Ends(Struct):
+    start: Index
+    end: Index
+
+
+def _read_predictions(
+    source: paths.Source, gold: Collection[Any], problems: Problems
+) -> list[tuple[Response, Places]]:
+    """Return each answer of good quality with the places of its predicted spans."""
+    # Predictions must be complete for each split that they contain answers of.
+    known = {record.id: record for record in gold.records if isinstance(record, Response)}
+    found: dict[str, tuple[Response, Places]] = {}
+    files = [*items_of(documents(source, problems), problems)]
+    for item, report in objects(files, problems, "id"):
+        record = gold_record(item, "id", known, found, gold, report)
+        if record is not None:
+            found[record.id] = record, _places(item, record.response, report)
+    splits = {record.split for record, _ in found.values()}
+    judged = [r for r in known.values() if r.is_judged and (r.split in splits or not splits)]
+    missing = [record.id for record in judged if record.id not in found]
+    expected = f"all {len(judged)} answers in the splits with predictions"
+    refuse_incomplete(files, missing, expected, source, problems, "id")
+    return [found[record.id] for record in judged]
+
+
+def _places(item: dict[str, Any], text: str, report: Report) -> Places:
+    """Return the places of the spans of a row; wrong spans are reported."""
+    if "pred" in item:
+        value = item["pred"]
+        listed = value.get(_LIST, []) if isinstance(value, dict) else None
+        if not isinstance(listed, list) or not all(isinstance(it, str) for it in listed):
+            report.add("span-value", "pred", f'an object with texts under "{_LIST}"')
+            return []
+        places = [(text.find(quote), len(quote)) for quote in filter(None, listed)]
+        for number, (start, _) in enumerate(places):
+            if start < 0:
+                report.add(
+                    "span-text", f"pred[{number}]", "a quote from the answer", "another text"
+                )
+        return [(start, start + size) for start, size in places if start >= 0]
+    try:
+        spans = convert(item.get("labels"), list[_Ends])
+    except ValidationError:
+        report.add("span-value", "labels", 'a list of {"start", "end"}')
+        return []
+    for number, span in enumerate(spans):
+        key, place = f"labels[{number}]", f"{span.start} to {span.end}"
+        if span.end > len(text):
+            report.add("span-past-end", key, f"an end of at most {len(text)}", f"{span.end}")
+        elif span.start >= span.end:
+            report.add("span-empty", key, "a non-empty span of the answer", place)
+    return [(span.start, span.end) for span in spans]
+
+
+def _marked(places: Places, size: int) -> NDArray[np.bool_]:
+    marked = np.zeros(size, bool)
+    for start, end in places:
+        marked[start:end] = True
+    return marked
+
+
+def score(
+    predictions: paths.Source, gold: Collection[Any], intervals: Intervals, problems: Problems
+) -> NativeResult:
+    """Return the scores of answers and of characters; intervals draw sources."""
+    # Like the authors, we count only answers of good quality; any mark makes one hallucinated.
+    answers = _read_predictions(predictions, gold, problems)
+    records = [record for record, _ in answers]
+    truth = [_marked(record.places, len(record.response)) for record in records]
+    marked = [_marked(places, len(record.response)) for record, places in answers]
+    sources = np.array([record.source_id for record in records], np.str_)
+
+    def of(marked: list[NDArray[np.bool_]], mask: Any = slice(None)) -> Scored:
+        pairs = [*zip(marked, truth)]
+        characters = np.array([counts(*pair).sum(axis=0) for pair in pairs], np.int64)
+        flagged, wrong = (np.array([side.any() for side in sides]) for sides in zip(*pairs))
+        of_responses = counts(flagged, wrong)
+        rows = [(metric, of_responses[mask]) for metric in _OF_ANSWERS]
+        rows += [(metric, characters.reshape(-1, 4)[mask]) for metric in _OF_CHARACTERS]
+        return by_unit(rows, sources[mask].tolist())
+
+    everything = [np.ones(len(side), bool) for side in truth]
+    slices = {
+        "task": [record.task for record in records],
+        "model": [record.model for record in records],
+    }
+    return result(
+        NAME,
+        {"n": len({*sources.tolist()}), "responses": len(records)},
+        of(marked),
+        (of(everything), of([~side for side in everything])),
+        intervals,
+        slices=sliced(slices, lambda mask: of(marked, mask), intervals, "responses"),
+        signature=signature(NAME, "id", ((record.id, record.places) for record in records)),
+    )

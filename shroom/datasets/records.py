@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -12,10 +15,8 @@ from msgspec import Struct
 from shroom.core.json_reading import BROKEN, Doubled
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
-from shroom.datasets.collection import Collection, FileRecords
-from shroom.datasets.csv_lines import csv_rows
+from shroom.datasets.collection import Collection, FileRecords, Report
 from shroom.datasets.fields import Unusable, build, columns
-from shroom.datasets.report import Report
 from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
 
@@ -111,16 +112,16 @@ class Reader(Generic[R]):
         if not isinstance(item, dict):
             report.add("item-object" if form.needs else "row-object", None, "an object", show(item))
             return None
-        keys = f"keys {show(list(item))}"
         missing = [key for key in form.needs if key not in item]
         for key in missing:
-            report.add("key-missing", None, f'the key "{key}"', keys)
+            report.add_missing(f'"{key}"')
         if missing:
             return None
         kind = form.kind_of(item)
         if kind is None:
             *most, last = (f'"{key}"' for key in form.kinds)
-            raise Unusable(None, f"the key {', '.join(most)} or {last}", keys)
+            expected = f"the key {', '.join(most)} or {last}"
+            raise Unusable(None, expected, f"keys {show(list(item))}")
         for key in sorted(_doubled_in(item)):
             expected = "each key once in an object (the last value is used)"
             report.add("key-doubled", show(key), expected, "the key again")
@@ -150,7 +151,7 @@ class Reader(Generic[R]):
         form = self.form
         if form.endings == CSV:
             (kind,) = form.kinds.values()
-            items = csv_rows(document, columns(kind), self.problems)
+            items = _csv_rows(document, columns(kind), self.problems)
         else:
             unnamed = replace(document, base="") if form.by_content else document
             items = unnamed.items(self.problems)
@@ -231,3 +232,80 @@ def _doubled_in(item: Any) -> set[str]:
         if isinstance(value, (dict, list)):
             rest += value.values() if isinstance(value, dict) else value
     return keys
+
+
+def _csv_rows(
+    document: Document, columns: Mapping[str, bool], problems: Problems
+) -> list[Any] | None:
+    """Return the cells of each row by column, or ``BROKEN``; ``None`` if the file is unreadable."""
+    lines = _lines_of(document, problems)
+    if lines is None:
+        return None
+    if len(lines) < 2:
+        actual = "only a header" if lines else "an empty file"
+        problems.add("empty", document.file, "a header and rows", actual)
+    if not lines or not _is_known(lines[0], columns, document.file, problems):
+        return []
+    header, *rows = lines
+    for index, cells in enumerate(rows):
+        if len(cells) != len(header):
+            expected = f"{len(header)} fields, as in the header"
+            problems.add("row-width", document.file, expected, f"{len(cells)}", index=index)
+    return [dict(zip(header, it)) if len(it) == len(header) else BROKEN for it in rows]
+
+
+def _is_known(
+    header: Sequence[str], columns: Mapping[str, bool], file: str, problems: Problems
+) -> bool:
+    counts = {name: header.count(name) for name in columns}
+    for name, needed in columns.items():
+        if counts[name] > 1 or (needed and not counts[name]):
+            actual = (
+                f"{counts[name]} such columns" if counts[name] else f"columns {show(list(header))}"
+            )
+            problems.add("key-missing", file, f'one column "{name}"', actual)
+    for name in header:
+        if name not in columns:
+            problems.add("key-unknown", file, "a column of the source", show(name))
+    return all(counts[name] == 1 or not needed for name, needed in columns.items())
+
+
+def _lines_of(document: Document, problems: Problems) -> list[list[str]] | None:
+    """Return the fields of each line; ``None`` if the file is not CSV, which is reported."""
+    data = document.read(problems)
+    if data is None:
+        return None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        got = f"byte 0x{error.object[error.start]:02x} at line {line}"
+        problems.add("not-utf8", document.file, "UTF-8", got)
+        return None
+    rows = _rows_in_memory(text)
+    if rows:
+        header = list(dict.fromkeys(key for row in rows for key in row))
+        return [header, *([_text(row.get(key, "")) for key in header] for row in rows)]
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        return [row for row in reader if row]
+    except csv.Error as error:
+        got = f"{error} at line {reader.line_num}"
+        problems.add("not-csv", document.file, "comma-separated fields", got)
+        return None
+
+
+def _rows_in_memory(text: str) -> list[dict[str, Any]]:
+    """Return the rows of in-memory data, which arrive as JSON; an empty list for a file."""
+    if not text.startswith("[{"):
+        return []
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return rows if all(isinstance(row, dict) for row in rows) else []
+
+
+def _text(cell: Any) -> str:
+    """Return a cell as in a file; a data frame turns integers beside empty cells into floats."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

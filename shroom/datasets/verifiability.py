@@ -9,13 +9,15 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.citation_scores import figures
+from shroom.datasets.collection import Report
 from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
-from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, fields, is_a, of
 from shroom.datasets.verifiability_records import (
     PAGE_SUPPORT,
@@ -26,10 +28,13 @@ from shroom.datasets.verifiability_records import (
     Record,
     Response,
 )
-from shroom.metrics.citation_metrics import F1, FLUENCY, PRECISION, RECALL, UTILITY
-from shroom.metrics.intervals import Intervals
+from shroom.metrics import citation_metrics as citations
+from shroom.metrics.base import Metric
+from shroom.metrics.intervals import Intervals, estimates
+from shroom.scoring.results import flat
 
 NAME = "verifiability"
+_COUNTS = ("worthy", "supported", "citations", "precise")
 
 
 def _check(record: Record, report: Report) -> None:
@@ -66,7 +71,6 @@ def _verdicts(record: Record) -> Iterator[tuple[str, str, float | None, str]]:
 
 
 def _points(record: Record) -> Iterator[Datapoint | None]:
-    r"""Yield statements with the texts of their sources."""
     for premise, hypothesis, p, model in _verdicts(record):
         is_judged = p is not None and premise.strip()
         yield pair(premise, hypothesis, p, model) if is_judged else None
@@ -98,16 +102,65 @@ def _word(verdict: Enum | None) -> str | None:
     return None if verdict is None else str(verdict.value)
 
 
-def _citations(about: str, *keys: str, **options: Any) -> Groups:
-    """Return the citation metrics by fields of responses."""
+def statistics(responses: Sequence[Response]) -> NDArray[np.float64]:
+    """Return the statistics of each response: shape [n, 6]."""
+    # Without a verdict or a citation, a statement that is worth verifying is not supported.
+    places = [place for place, response in enumerate(responses) for _ in response.statements]
+    statements = [statement for response in responses for statement in response.statements]
+    judged = [
+        (number, judgement.citation_supports.degree)
+        for number, statement in enumerate(statements)
+        for judgement in statement.citation_annotations or ()
+        if judgement.citation_supports is not None
+    ]
+    counted = citations.counts(
+        np.array(places, np.intp),
+        np.array([statement.statement_is_verification_worthy for statement in statements], bool),
+        np.array([statement.is_supported for statement in statements], bool),
+        np.array([number for number, _ in judged], np.intp),
+        np.array([degree for _, degree in judged], np.float64),
+        len(responses),
+    )
+    ratings = np.array(
+        [
+            [np.nan if it is None else it.points for it in (one.fluency, one.perceived_utility)]
+            for one in responses
+        ],
+        np.float64,
+    ).reshape(-1, 2)
+    return citations.statistics(*counted.T, *ratings.T)
+
+
+def _figures(
+    responses: Sequence[Response], intervals: Intervals, *, metrics: Sequence[Metric]
+) -> Row:
+    """Return the counts and the citation metrics of responses, which intervals resample."""
+    rows = statistics(responses)
+    return {
+        "responses": len(responses),
+        "statements": sum(len(response.statements) for response in responses),
+        **dict(zip(_COUNTS, rows[:, : len(_COUNTS)].sum(axis=0).astype(int).tolist())),
+        **flat(*estimates([(metric, rows) for metric in metrics], intervals)),
+    }
+
+
+def _citations(
+    about: str, *keys: str, metrics: Sequence[Metric] = citations.CITATION_METRICS
+) -> Groups:
     by = {key: attrgetter(key) for key in keys}
-    measured = partial(figures, **options)
+    figures = partial(_figures, metrics=metrics)
     total = "last" if len(keys) == 1 else ""
-    return Groups(about, measured, by, only=is_a(Response), order=by_name, total=total)
+    return Groups(about, figures, by, only=is_a(Response), order=by_name, total=total)
 
 
 #: The metrics that the paper breaks down by query distribution.
-_MAIN = {"metrics": (RECALL, PRECISION, F1, FLUENCY, UTILITY)}
+_MAIN = (
+    citations.RECALL,
+    citations.PRECISION,
+    citations.F1,
+    citations.FLUENCY,
+    citations.UTILITY,
+)
 
 DATA_SET = DataSet(
     NAME,
@@ -155,9 +208,12 @@ DATA_SET = DataSet(
                 "statements (worth verifying, supported) and citations (judged, precise) by system",
                 "system_name",
             ),
-            "split": _citations("citation metrics by query distribution", "split", **_MAIN),
+            "split": _citations("citation metrics by query distribution", "split", metrics=_MAIN),
             "system_name_split": _citations(
-                "citation metrics by system and query distribution", "system_name", "split", **_MAIN
+                "citation metrics by system and query distribution",
+                "system_name",
+                "split",
+                metrics=_MAIN,
             ),
             "file": Groups(
                 "rows by kind, and verdicts without the text of the cited page",
@@ -168,9 +224,9 @@ DATA_SET = DataSet(
         notes={
             "only citation metrics for the full human evaluation can be compared with the "
             "published totals (Liu et al. 2023)": is_a(Response),
-            "judgements of cited pages have no citation metrics, because their files do not "
-            "contain all statements of a response; 'shroom datasets convert verifiability' turns "
-            "the judgements into datapoints": is_a(PageJudgement),
+            "citation metrics are not computed for judgements of cited pages, because their files "
+            "contain only some statements of each response; to convert a file to datapoints, run "
+            "'shroom datasets convert verifiability FILE'": is_a(PageJudgement),
         },
     ),
     views={

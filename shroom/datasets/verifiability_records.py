@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, Optional, Union
 from msgspec import Struct
 
 from shroom.core.problems import show
+from shroom.datasets.collection import Report
 from shroom.datasets.fields import Filled, Index, Rule, Text, Texts, Unusable
-from shroom.datasets.report import Report
 
 _CITED = "statements_to_citation_texts"
 _IN_RESPONSE = ("id", "query", "response", "split", "system_name", "citations")

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import test_ragtruth as ragtruth
-from conftest import DATA, ROOT, felm_row, write_json, write_lines
+from conftest import DATA, ROOT, felm_row, write_json
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from test_any_row import ROWS
-from test_dreamcatcher import LABELLED
+from test_dreamcatcher import LABELLED, save
 from test_halueval import QUESTION
 
 from shroom.core.paths import shown_path
@@ -50,10 +50,6 @@ Avg Factual Correctness,Hallucination,Verifiable
 2,GPT2-small,nucleus,A: Ho <br>,Soup is hot.,"It is
 cold.",,,n
 """
-
-
-def save(path, *rows):
-    return write_lines(path, rows)
 
 
 @pytest.fixture

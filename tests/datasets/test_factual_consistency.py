@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput
-from shroom.datasets.consistency_figures import figures
-from shroom.datasets.factual_consistency import DATA_SET, Response, read
+from shroom.datasets.factual_consistency import DATA_SET, Response, figures, read
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
 REAL = DATA / "factual_consistency"

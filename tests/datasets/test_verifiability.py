@@ -4,15 +4,14 @@ import json
 from collections import Counter
 
 import pytest
-from conftest import DATA, write_lines
+from conftest import DATA
 from msgspec import structs
+from test_dreamcatcher import save
 
 from shroom.core.datapoint import Label, premises
-from shroom.core.problems import Problems
 from shroom.datasets import queries
-from shroom.datasets.citation_scores import statistics
 from shroom.datasets.collection import FileRecords
-from shroom.datasets.verifiability import DATA_SET, read, without_premise
+from shroom.datasets.verifiability import DATA_SET, read, statistics, without_premise
 from shroom.datasets.verifiability_records import Likert, Pair, Response, Support, Supported
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
@@ -108,15 +107,6 @@ def page_row():
     }
 
 
-def write(path, *rows):
-    return write_lines(path, rows)
-
-
-def read_all(*paths, reader=read):
-    """Read, keeping every problem; the rows of the files are the records and what was dropped."""
-    return reader(*paths, problems=Problems(limit=None))
-
-
 def statement_of(row, start):
     annotations = row["annotation"]["statement_to_annotation"]
     return next(value for text, value in annotations.items() if text.startswith(start))
@@ -124,7 +114,7 @@ def statement_of(row, start):
 
 def test_a_response_is_read_with_every_field(tmp_path):
     row = response_row()
-    found = read_all(write(tmp_path / "x.jsonl", row))
+    found = read(save(tmp_path / "x.jsonl", row))
     (record,) = found.records
     assert not list(found.problems)
     read_back = json.loads(json.dumps(structs.asdict(record), default=structs.asdict))
@@ -143,14 +133,14 @@ def test_a_response_is_read_with_every_field(tmp_path):
 
 @pytest.mark.parametrize("row", [pair_row(), page_row()], ids=["pair", "page judgement"])
 def test_other_rows_are_read_with_every_field(tmp_path, row):
-    found = read_all(write(tmp_path / "x.jsonl", row))
+    found = read(save(tmp_path / "x.jsonl", row))
     assert not list(found.problems)
     assert json.loads(json.dumps(structs.asdict(found.records[0]))) == row
 
 
 @pytest.mark.parametrize("name", ["0f-you", "neeva", "0f_neeva", "x-neeva", "0f-neeva-1"])
 def test_an_id_that_is_not_of_the_system_is_reported(tmp_path, name):
-    found = read_all(write(tmp_path / "x.jsonl", response_row(), {**response_row(), "id": name}))
+    found = read(save(tmp_path / "x.jsonl", response_row(), {**response_row(), "id": name}))
     (problem,) = found.problems
     assert (problem.code, problem.key, problem.index) == ("id-odd", "id", 1)
     assert problem.expected == "<hash>-<system_name>, as <hash>-neeva"
@@ -164,7 +154,7 @@ def test_statements_that_are_one_key_are_told(tmp_path):
     twice = text.replace(sky, f"{sky}5, {sky}")  # both where it is cited and where it is judged
     assert twice.count(sky) == 4
     path.write_text(f"{json.dumps(pair_row())}\n{twice}\n", encoding="utf-8")
-    found = read_all(path)
+    found = read(path)
     (problem,) = found.problems
     assert (problem.code, problem.index, problem.key) == ("key-doubled", 1, '"The sky is blue[3]."')
     assert "the last value is used" in problem.expected
@@ -172,8 +162,8 @@ def test_statements_that_are_one_key_are_told(tmp_path):
 
 def test_doubled_rows_and_ids_are_told_and_kept(tmp_path):
     other = {**pair_row(), "claim": "So it is.", "claim_raw_string": "So it is."}
-    path = write(tmp_path / "x.jsonl", pair_row(), pair_row(), other)
-    found = read_all(path)
+    path = save(tmp_path / "x.jsonl", pair_row(), pair_row(), other)
+    found = read(path)
     assert found.rows == len(found.records) == 3
     told = [(each.code, each.index) for each in found.problems]
     assert told == [("row-doubled", 1), ("id-repeated", 2)]
@@ -181,9 +171,9 @@ def test_doubled_rows_and_ids_are_told_and_kept(tmp_path):
 
 
 def test_query_sets_in_a_folder_are_left_out_with_a_word(tmp_path):
-    write(tmp_path / "a.jsonl", pair_row())
-    write(tmp_path / "q.jsonl", {"query": "Should it rain more?"}, {"query": "Should it snow?"})
-    found = read_all(tmp_path)
+    save(tmp_path / "a.jsonl", pair_row())
+    save(tmp_path / "q.jsonl", {"query": "Should it rain more?"}, {"query": "Should it snow?"})
+    found = read(tmp_path)
     assert found.rows == 1
     assert found.files == (str(tmp_path / "a.jsonl"),)
     (problem,) = found.problems
@@ -191,7 +181,7 @@ def test_query_sets_in_a_folder_are_left_out_with_a_word(tmp_path):
 
 
 def test_datapoints_of_a_response(tmp_path):
-    found = read(write(tmp_path / "x.jsonl", response_row()))
+    found = read(save(tmp_path / "x.jsonl", response_row()))
     points = datapoints(found.records)
     assert [(point.src, point.p, point.label) for point in points] == [
         ("Salt water.", 0.0, Label.NOT_HALLUCINATION),
@@ -208,7 +198,7 @@ def test_the_polarity_of_each_verdict(tmp_path, support):
     row = response_row()
     judgement = statement_of(row, "The sky")["citation_annotations"][0]
     judgement.update(citation_supports=support.value, evidence="Blue is the sky.")
-    *_, point = datapoints(read(write(tmp_path / "x.jsonl", row)).records)
+    *_, point = datapoints(read(save(tmp_path / "x.jsonl", row)).records)
     expected = {Support.COMPLETE: 0.0, Support.PARTIAL: 0.5}.get(support, 1.0)
     assert (point.src, point.p) == ("Blue is the sky.", expected)
     assert (point.label is Label.HALLUCINATION) == (expected == 1)
@@ -229,7 +219,7 @@ REFERENCES, PAGE = {"references": ["One.", "Two."]}, page_row()["source_text"]
 )
 def test_datapoints_of_pairs_and_judgement_files(tmp_path, row, verdict, premise, p):
     blank = {**row, **verdict, "references": [], "source_text": " "}
-    records = read(write(tmp_path / "x.jsonl", row | verdict, blank)).records
+    records = read(save(tmp_path / "x.jsonl", row | verdict, blank)).records
     (point,) = datapoints(records)
     assert (point.src, point.hyp, point.p) == (premise, "The sea is salt.", p)
     assert without_premise(records) == 1
@@ -239,10 +229,10 @@ def test_datapoints_of_pairs_and_judgement_files(tmp_path, row, verdict, premise
 
 
 def test_a_judgement_file_is_recognised(shroom, tmp_path):
-    path = write(tmp_path / "verifiability_judgments_dev.jsonl", page_row(), page_row())
+    path = save(tmp_path / "verifiability_judgments_dev.jsonl", page_row(), page_row())
     code, out, err = shroom("datasets", "describe", "verifiability", path)
     assert (code, "complete_support  2" in out) == (0, True), err
-    assert "judgements of cited pages have no citation metrics" in out
+    assert "citation metrics are not computed for judgements of cited pages" in out
     code, _, err = shroom("score", path, path)
     assert code == 1
     assert f"'shroom datasets convert verifiability {path} -o gold.json'" in err
@@ -256,7 +246,7 @@ def test_a_statement_is_supported_if_it_cites_and_the_verdict_is_yes(tmp_path, s
     if not cited:
         row["statements_to_citation_texts"][next(iter(row["statements_to_citation_texts"]))] = []
         statement_of(row, "The sea")["citation_annotations"] = None
-    found = read(write(tmp_path / "x.jsonl", row))
+    found = read(save(tmp_path / "x.jsonl", row))
     # worthy, supported, judged and precise; fluency and perceived utility
     judged = [3, 1] if cited else [1, 0]
     assert statistics(found.records).tolist() == [[2, expected, *judged, 4, 3]]
@@ -268,7 +258,7 @@ def test_scores_by_system_and_split(tmp_path):
     for row in rows[::2]:
         statement_of(row, "The sea")["statement_supported"] = "No"
     rows[0]["split"] = "eli5_live"
-    records = read(write(tmp_path / "x.jsonl", *rows)).records
+    records = read(save(tmp_path / "x.jsonl", *rows)).records
     groups = citation_scores(records, intervals=Intervals(50))
     keys = ("system_name", "responses", "citation_recall")
     found = {tuple(group[key] for key in keys) for group in groups}
@@ -293,7 +283,7 @@ def test_queries(tmp_path):
         {"prompt_text": "Why not?", "prompt_id": 3},
         {"text": "Why?"},
     ]
-    found = read_all(write(tmp_path / "q.jsonl", *rows), reader=queries.read)
+    found = queries.read(save(tmp_path / "q.jsonl", *rows))
     assert (len(found.records), found.dropped, found.rows) == (5, 3, 8)
     assert [query.text for query in found.records[:2]] == ["Why?", "Should museums be free?"]
     assert (found.records[0].exam_name, found.records[0].prompt_id) == ("2005 I", "1")
@@ -312,7 +302,7 @@ def test_queries(tmp_path):
 @pytest.mark.real
 def test_the_oddities_of_the_files():
     """What contradicts itself, or the source's description of its form; all of it is read."""
-    found = read_all(REAL)
+    found = read(REAL)
     assert (found.rows, found.problems.count("file-ignored")) == (844, 3)
     assert found.problems.codes == {"file-ignored"}
     points = Counter((point.model != "", point.p) for point in datapoints(found.records))
@@ -411,7 +401,7 @@ def test_the_real_verdicts_and_means_over_responses():
     ],
 )
 def test_the_real_query_sets(name, rows, doubled, odd):
-    found = read_all(REAL / "queries" / name, reader=queries.read)
+    found = queries.read(REAL / "queries" / name)
     assert (len(found.records), found.dropped) == (rows, 0)
     told = [
         [p.index for p in found.problems if p.code == code] for code in ("row-doubled", "query-odd")

@@ -158,7 +158,6 @@ class _Run:
         return path
 
     def _unpack(self, archive: Path, files: Sequence[File], url: str) -> None:
-        """Store the files that an archive contains."""
         missing = {file.sha256: file for file in files}
         contents: dict[str | None, bytes] = {}
         reason = "contains no file with the expected sha256"
@@ -198,7 +197,6 @@ class _Run:
 
 
 def _listed(names: list[str]) -> str:
-    """Return the first few names, and the number of the others."""
     rest = len(names) - _NAMED
     return ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
