@@ -89,7 +89,7 @@ class EachRow(NamedTuple):
 
 
 class ShroomError(Exception):
-    """A user's mistake, in sentences; the command line prints no traceback."""
+    """A user's mistake, in full sentences, which the command line prints without a traceback."""
 
 
 class UnknownName(ShroomError):  # noqa: N818 - as the others
@@ -112,8 +112,8 @@ class Stopped(InvalidInput):
 class Problems:
     r"""The problems of a submission: the first ``limit`` of each code, and all counts.
 
-    Three errors and one warning of each code are printed. With ``show_all``, which the option
-    ``--all`` sets for the whole process, all problems are stored and printed.
+    Of each code, at most three errors (or one warning) are printed. With ``show_all``, which the
+    option ``--all`` sets for the whole process, all problems are stored and printed.
 
     Examples
     --------

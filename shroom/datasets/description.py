@@ -121,7 +121,7 @@ class Description(Result):
 
     @property
     def parts(self) -> dict[str, Table]:
-        """The tables by name: files, labels, lengths, the data set's own, and agreement."""
+        """The tables by name: files, labels, lengths, agreement, and the data set's own tables."""
         labels = [
             {"field": name, "label": label, "n": n}
             for name, by_label in self.contents.labels.items()
@@ -157,7 +157,7 @@ class Description(Result):
 
     @property
     def normal_above(self) -> int | None:
-        """The number of units above which intervals are normal; ``None`` if it is not exceeded."""
+        """Number of units above which intervals are normal approximations; ``None`` below it."""
         # Intervals of agreement are always percentiles.
         return MAX_ITEMS if self.counts["records"] > MAX_ITEMS and self.how.resamples else None
 

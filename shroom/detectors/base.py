@@ -37,8 +37,8 @@ class Detector:
     :class:`~shroom.detectors.fitted.FittedDetector`.
 
     Every detector is a binary classifier of scikit-learn. ``X`` is a list of datapoints, a list of
-    rows, a data frame, or a path, as for :func:`shroom.read`; ``y`` contains the annotators'
-    proportions, or booleans for hallucinations: shape [n].
+    rows, a data frame, or a path, as for :func:`shroom.read`; ``y`` contains the proportion of
+    annotators who said Hallucination, or booleans for hallucinations: shape [n].
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Detector:
     device : str or None
         The device on which the detector was fitted. ``None`` stands for the CPU.
     classes_ : array, shape [2]
-        The classes of scikit-learn: whether the label is Hallucination, ``False`` and ``True``.
+        The classes of scikit-learn: ``False`` (Not Hallucination) and ``True`` (Hallucination).
 
     Examples
     --------

@@ -44,7 +44,8 @@ class FittedDetector(Detector):
 
     A subclass defines
 
-    - ``_fit(datapoints, p, run)``, which fits it on the annotators' proportions p: shape [n];
+    - ``_fit(datapoints, p, run)``, which fits it on p, the share of annotators who said
+      Hallucination: shape [n];
     - ``_p(datapoints, run)``, which returns the p of the fitted model: shape [n], in [0, 1];
     - for ``shroom fit``, ``save(path, **about)`` and a setting ``model``, the path of a saved
       model. ``save`` should also write the training items, so that scores on them are marked as

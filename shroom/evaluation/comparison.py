@@ -70,7 +70,8 @@ def compare(
     UnknownName
         If the baseline is not one of the submissions.
     ShroomError
-        If no track has two systems including the baseline.
+        If no track has two systems; with a baseline, if no track has the baseline and another
+        system.
 
     Examples
     --------

@@ -115,7 +115,7 @@ class Comparison(Plain):
 
     @property
     def doubt(self) -> dict[str, str]:
-        """Why the interval is doubtful under its key, if it is."""
+        """The reason why the interval is doubtful, if it is, under the key of the reason."""
         return doubt("ci_note", self.ci)
 
     @property
@@ -203,7 +203,7 @@ class Comparisons(Result):
 
     @property
     def verdict(self) -> str:
-        """Which systems are better, in which metric, and which differences are not significant."""
+        """Which systems are better in which metric, and which differences are not significant."""
         return of_comparisons(self)
 
     def tables(self) -> list[Table]:
@@ -249,7 +249,7 @@ class Comparisons(Result):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of the intervals, which are all made from resamples."""
+        """The settings of the intervals; all intervals are computed from resamples."""
         return self.intervals.to_dict(paired=True)
 
     @property

@@ -63,8 +63,8 @@ def leaderboard(
     intervals : Intervals
         Settings of the intervals for scores and ranks, which use the same resamples.
     trials : int, optional
-        Number of trials of each test that forms the groups; by default large enough for the
-        correction.
+        Number of trials of each of the tests that form the groups; the default is large enough for
+        the correction.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 

@@ -77,9 +77,9 @@ class Leaderboard(Result):
     invalid : list of Invalid
         The submissions with errors.
     metrics : tuple of str
-        The ranking metrics: the first one ranks, the next one breaks ties.
+        The ranking metrics: systems are ranked by the first one, and the next one breaks ties.
     split : str
-        The split of all tracks.
+        The split that all tracks belong to.
     signature : str
         Signature of the scores; empty for outputs of the scoring program.
     intervals : Intervals
@@ -141,11 +141,11 @@ class Leaderboard(Result):
 
     @property
     def verdict(self) -> str:
-        """Who is first on each track, and from which systems and floor it does not differ."""
+        """The first system on each track, and which systems or floor do not differ from it."""
         return of_leaderboard(self)
 
     def tables(self) -> list[Table]:
-        """Return the ranks of each track, the submissions with errors, and how to read them."""
+        """Return the ranks of each track, an explanation, and the submissions with errors."""
         first, others = self.shown[:1], self.shown[1:]
         tables = [
             Table(
@@ -208,6 +208,6 @@ class Leaderboard(Result):
 
     @property
     def shown(self) -> list[str]:
-        """The metrics in the order of the columns: first the one that ranks."""
+        """The metrics in the order of the columns, beginning with the ranking metric."""
         scores = next((row.scores for row in self.rows if row.kind == "system"), {})
         return sorted(scores, key=lambda name: name != self.metric)

@@ -22,7 +22,7 @@ PRECISIONS = ("float32", "bfloat16", "float16", "int8")
 
 @dataclass(frozen=True)
 class Run:
-    """The settings of a prediction. Only ``in_sample`` and, slightly, ``precision`` change p.
+    """The settings of a prediction. Only ``in_sample`` and (slightly) ``precision`` affect p.
 
     Attributes
     ----------

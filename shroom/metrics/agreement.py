@@ -2,7 +2,8 @@
 
 The votes have the shape [items, annotators]: 1 for Hallucination, 0 for Not Hallucination, -1 or
 ``nan`` if an annotator has not judged an item. Every function also takes weights of the items, so
-a resample of the items is a row of weights. Resampling scores each distinct row of votes once.
+a resample of the items is a row of weights. During resampling, each distinct row of votes is scored
+only once.
 """
 
 from __future__ import annotations

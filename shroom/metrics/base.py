@@ -81,8 +81,8 @@ class Metric:
         With few items of a class, the interval is marked as unreliable. Otherwise ``None``.
     is_biased : bool
         Whether the score of a sample tends to lie on one side of the true score, for example
-        because an error cannot be negative. Scores of resamples lie even farther on that side, so
-        no interval is computed.
+        because an error cannot be negative. Scores of resamples lie even farther away on that side,
+        so no interval is computed.
     inputs : tuple of str
         Names of the arrays from which the metric is computed.
     undefined : str

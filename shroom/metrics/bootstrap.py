@@ -67,9 +67,10 @@ def bootstrap(metric: Metric, statistics: Array, count: int = 1000, seed: int = 
 def joint_bootstrap(
     scored: Sequence[tuple[Metric, Array]], count: int = 1000, seed: int = 0
 ) -> Floats:
-    """Return several metrics, or several systems, on the same resamples of the same items.
+    """Return scores of several metrics or systems on the same resamples of the same items.
 
-    The rows are paired: the difference between two rows is a bootstrap of the difference.
+    The rows are paired: subtracting one row from another gives bootstrap scores of their
+    difference.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def bca_interval(
     value : float
         The score of the sample.
     left_out : array, shape [n]
-        The scores without each item in turn; see :func:`jackknife`.
+        The scores with each item left out in turn; see :func:`jackknife`.
     confidence : float
         In (0, 1).
 
@@ -169,7 +170,7 @@ def bca_interval(
 
 
 def jackknife(metric: Metric, statistics: Array) -> Floats:
-    """Return the metric without each item in turn: shape [n].
+    """Return the metric with each item left out in turn: shape [n].
 
     Examples
     --------

@@ -1,7 +1,8 @@
 """Scores of probabilities: the Brier score and the log loss.
 
 ``y`` may be labels (1 or True for a hallucination) or the shares of annotators who chose
-Hallucination: the formulas are the same. The metrics at the end compare p with the gold labels.
+Hallucination: the formulas are the same. The metrics at the end of this section compare p with the
+gold labels.
 """
 
 from __future__ import annotations

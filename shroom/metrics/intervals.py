@@ -63,7 +63,7 @@ class Intervals:
     unit : str
         Key of the units that are drawn instead of items; set by the edition.
     missing_unit : str
-        The key of the units in the edition, if some gold rows lack it.
+        The key of units that the edition sets, if this key is missing in some gold rows.
     """
 
     resamples: int = 1000
@@ -257,8 +257,8 @@ def mean_interval(
     values, intervals : sequence
         The scores and their intervals.
     share_items : bool
-        Whether the scores have items in common, so that their errors may be correlated. The
-        distances are then averaged without squares.
+        Whether the scores have items in common, so that their errors may be correlated. If so, the
+        distances of the limits from the scores are averaged without being squared.
 
     Returns
     -------

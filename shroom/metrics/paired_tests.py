@@ -174,8 +174,8 @@ def holm(p: Array | Sequence[float]) -> Floats:
     """Return p-values corrected for multiple comparisons by Holm's method.
 
     Call a pair different if its corrected p-value is at most 0.05. The probability that this is
-    wrong for any pair is then at most 0.05, whatever the true differences are. Undefined p-values
-    (``nan``) stay undefined and are not counted as tests.
+    wrong for at least one pair is then at most 0.05, whatever the true differences are. Undefined
+    p-values (``nan``) stay undefined and are not counted as tests.
 
     References
     ----------

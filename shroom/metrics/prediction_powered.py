@@ -95,9 +95,9 @@ def prediction_powered_mean(
     is the share of ones among the labels, and v is the variance of the estimate. The effective
     number is at least the actual number of labels. It is at most ``1 + s * events / EVENTS`` times
     the actual number, where s is the number of strata, and ``events`` is the number of ones or of
-    zeros in a stratum, whichever is smaller. A few equal labels therefore do not make a stratum
-    certain. If the weights of the strata differ from their shares of the labels, the effective
-    number is reduced accordingly.
+    zeros in a stratum, whichever is smaller. A stratum with only a few labels therefore keeps a
+    wide interval, even if these labels are all the same. If the weights of the strata differ from
+    their shares of the labels, the effective number is reduced accordingly.
 
     Examples
     --------
@@ -138,8 +138,8 @@ def prediction_powered_mean(
 def labels_for_half(y: Array, p: Array, m: int) -> int:
     """Return the number of labels that halves the interval of :func:`prediction_powered_mean`.
 
-    With n labels and m other predictions, the variance of the mean is proportional to (1 - r² m/(n
-    + m)) / n, where r is the correlation of predictions and labels.
+    With n labelled items and predictions for m further items, the variance of the mean is
+    proportional to (1 - r² m/(n + m)) / n, where r is the correlation of predictions and labels.
 
     Parameters
     ----------

@@ -112,7 +112,7 @@ class Predictions(InMemory, Result):
         ]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the predictions; if there are several files, each with its file's name."""
+        """Return the predictions, each with the name of its file if there are several files."""
         rows = self.rows
         if len(rows) == 1:
             return next(iter(rows.values()))

@@ -87,7 +87,7 @@ class Figures(Plain):
 
 @dataclass(frozen=True)
 class GoldAgreement(Plain):
-    """The agreement of one gold file, whole and by task."""
+    """The agreement of one gold file, as a whole and by task."""
 
     file: str
     split: str
@@ -108,7 +108,7 @@ class GoldAgreement(Plain):
 
     @property
     def parts(self) -> dict[str, Figures]:
-        """The figures of all items, without a name, and of each task."""
+        """The figures of all items together (these have no name) and of each task."""
         return {"": self.whole, **{f"task {task}": it for task, it in self.by_task.items()}}
 
 
@@ -159,7 +159,7 @@ class Agreement(Result):
         return f"{which} alpha {figure(alpha.value)} ({shown}){scores}"
 
     def tables(self) -> list[Table]:
-        """Return the annotators' agreement, the scores of one annotator, and what is undefined."""
+        """Return the annotators' agreement, one annotator's scores, and the undefined figures."""
         parts = [(gold, *part) for gold in self.results for part in gold.parts.items()]
         rows: list[Optional[Row]] = []
         for gold, name, figures in parts:
@@ -192,7 +192,7 @@ class Agreement(Result):
         ]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each file, whole and by task."""
+        """Return a row for each file as a whole, and a row for each of its tasks."""
         return [
             {**gold.record(), "task": task, **figures.record()}
             for gold in self.results
@@ -206,7 +206,7 @@ class Agreement(Result):
 
     @property
     def only(self) -> dict[str, Any]:
-        """The values of the only result, which JSON repeats at the top level."""
+        """If there is only one result, its values, which JSON repeats at the top level."""
         return self.results[0].to_dict() if len(self.results) == 1 else {}
 
 
@@ -221,7 +221,7 @@ def agreement(
         A file, a folder, a zip, a pipe or rows; see :func:`shroom.scoring.votes.read_votes`.
     intervals : Intervals, optional
         Settings of the intervals. Shares have Wilson intervals. All other figures have percentile
-        intervals, whatever the ``method``.
+        intervals, and ``method`` is ignored.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 

@@ -69,7 +69,7 @@ def check(
         ``edition.toml`` next to the gold is used if it exists; otherwise, ``semeval2024``.
     columns : dict of str to str, optional
         Your column for each of the kit's keys, such as ``{"p": "score", "label": "verdict"}``. For
-        JSON and rows, your key. Problems name your columns.
+        JSON and rows, your key. Messages about problems use the names of your columns.
     labels : sequence of str, optional
         Your words for Hallucination and Not Hallucination, such as ``("refuted", "supported")``.
 

@@ -119,7 +119,7 @@ class Result(Plain, ABC):
         """Return the tables that text, Markdown and pages show."""
 
     def page_tables(self) -> list[Table]:
-        """Return the tables of a page, which has room for more than a terminal."""
+        """Return the tables of a page, which has more room than a terminal."""
         return self.tables()
 
     @property
@@ -164,7 +164,8 @@ class Result(Plain, ABC):
         Parameters
         ----------
         backend : str
-            ``pandas``, ``polars`` or ``pyarrow``. This library and narwhals must be installed.
+            ``pandas``, ``polars`` or ``pyarrow``. The chosen library and narwhals must be
+            installed.
 
         Raises
         ------
@@ -207,7 +208,7 @@ class Result(Plain, ABC):
         kind : str
             Kind of figure, such as ``scores``; by default, the first kind of the result.
         track : str
-            Track to draw (in a matrix, the data set); by default, the first.
+            Track to draw (for a matrix, the data set to draw); by default, the first.
         metric : str
             Metric to draw; by default, the first.
         ax : Axes, optional
@@ -233,10 +234,10 @@ class Result(Plain, ABC):
         return _report_room().draw(self, kind, track, metric, ax)
 
     def numbers(self) -> dict[str, float]:
-        """Return all defined figures by name, for an experiment tracker.
+        """Return all defined numbers by name, for an experiment tracker.
 
-        A name consists of the words of the row and the name of the figure. Characters that MLflow
-        does not allow become underscores. Use ``mlflow.log_metrics(score.numbers())`` or
+        A name consists of the text cells of the row and the name of the number. Characters that
+        MLflow does not allow become underscores. Use ``mlflow.log_metrics(score.numbers())`` or
         ``run.log(score.numbers())``.
 
         Examples

@@ -112,7 +112,7 @@ class TrackScore(Plain):
 
     @property
     def parts(self) -> dict[str, tuple[int, dict[str, Estimate]]]:
-        """The number of items and the scores, of all items (with an empty name) and of slices."""
+        """The number of items and the scores, for all items (with an empty name) and by slice."""
         parts: dict[str, tuple[int, dict[str, Estimate]]] = {
             "": (self.n, score_cells(self.scores, self.intervals, self.in_sample))
         }
@@ -197,7 +197,7 @@ class Score(Result):
 
     @property
     def mean(self) -> dict[str, float | None]:
-        """The means over all tracks of the only split; empty if there are none."""
+        """The means over all tracks if there is only one split; empty if there are no means."""
         means = self.mean_results
         return means[0].scores if len(means) == 1 else {}
 

@@ -43,7 +43,8 @@ def score(
     Parameters
     ----------
     submission, gold : path, rows or data frame
-        A file, a folder, a zip, rows or a data frame. One of the two may be ``"-"`` for a pipe.
+        A file, a folder, a zip, rows or a data frame. Either the submission or the gold may be
+        ``"-"`` for a pipe.
     by : str or sequence of str
         Keys of the gold to slice by; ``agreement`` slices by the annotators' agreement.
     metrics : str or sequence of Metric or str

@@ -110,7 +110,7 @@ class Calibration(Result):
         ]
 
     def apply(self, submission: Data, *, edition: Edition | Source | None = None) -> Predictions:
-        """Return a submission with the calibrated p, and the labels by the thresholds.
+        """Return a submission with the calibrated p, and with labels determined by the thresholds.
 
         Parameters
         ----------

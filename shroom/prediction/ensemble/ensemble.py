@@ -56,11 +56,13 @@ def ensemble(
     method : str
         ``mean`` of p, mean ``rank``, ``vote`` (share of labels), or ``logistic`` (fitted weights).
     train : sequence, or mapping by system
-        For ``logistic``: each system's predictions on ``train_gold``, in the same order.
+        For ``logistic``: each system's predictions on ``train_gold``, with the systems in the order
+        of ``submissions``.
     train_gold : path, rows or data frame, optional
         For ``logistic``: labelled data to fit on.
     data : path, rows or data frame, optional
-        The data that the submissions were made for. With it, each task has its own intercept.
+        The data that the submissions were made for. With these data, each task has its own
+        intercept.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 

@@ -202,8 +202,8 @@ class Edition(FileNames, OwnNames):
     annotation : Annotation
         The form of annotations and predictions.
     metrics : tuple of str
-        The first metric ranks, and the other metrics break ties. The default depends on the kind
-        of annotation.
+        Systems are ranked by the first metric, and the other metrics break ties. The default
+        depends on the kind of annotation.
     average : bool
         Whether systems are also ranked by the mean over tracks.
     phases : tuple of Phase
