@@ -20,6 +20,7 @@ from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference import hub
 from shroom.inference.compute import compute
+from shroom.scoring.rows import P
 
 BASELINES = ROOT / "baselines"
 LEXICAL = ROOT / "shroom" / "models" / "lexical" / "model.json"
@@ -510,6 +511,7 @@ BAD = [
     (rows_with(id=40), "d.json: item 1 (id 40): id: expected a unique id, got 40 again"),
     (rows_with(without="id"), "d.json: item 1: id: expected an id, because other items have one"),
     ([], "d.json: expected at least one item, got none"),
+    ([{"id": 1, "label": "Hallucination", P: 0.9}], "d.json looks like a submission, but predict"),
     ("[" * 100_000, "d.json: "),
 ]
 UNFITTED = [
