@@ -8,7 +8,7 @@ from chat_server import chat
 from conftest import write_lines
 from generated import prompt_of
 
-from shroom.annotate.generate_queries import (
+from shroom.annotate.generate import (
     DUPLICATE,
     EMPTY,
     NO_QUESTION,
