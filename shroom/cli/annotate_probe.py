@@ -96,7 +96,7 @@ def _train(
     shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
     shroom annotate probe train labelled.jsonl --model ./lm --layers 1,2 -o two-layers
     """
-    from shroom.annotate.probe.train import Plan, make
+    from shroom.annotate.scorers.probe import Plan, make
 
     folder, resume = Path(output), settings.pop("resume")
     if folder.exists() and not folder.is_dir():

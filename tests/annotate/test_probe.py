@@ -17,7 +17,7 @@ from shroom.annotate.probe import fitting, hidden_states
 from shroom.annotate.probe.fitting import GRID, Figures, fitted, splits, train
 from shroom.annotate.probe.hidden_states import PROMPTS, Reader, frame
 from shroom.annotate.probe.saved_probe import SavedProbe
-from shroom.annotate.probe.train import Plan, labelled, make
+from shroom.annotate.scorers.probe import Plan, labelled, make
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question, to_dict
 from shroom.inference import hub
