@@ -15,7 +15,7 @@ from shroom.detectors.recipe import Recipe
 from shroom.inference.run_settings import Run
 from shroom.prediction.ray.shards import Outcome, Shard
 from shroom.prediction.ray.storage import Place
-from shroom.prediction.submission_rows import list_of
+from shroom.prediction.submission_files import list_of
 
 #: The name of the file.
 MANIFEST = "manifest.json"
