@@ -24,8 +24,7 @@ from shroom.inference.run_settings import RUN
 from shroom.inference.store import kept
 from shroom.prediction.ray.cluster import outcomes
 from shroom.prediction.ray.manifest import MANIFEST, Manifest, run_shards
-from shroom.prediction.ray.shards import Outcome, Worker, shards_of
-from shroom.prediction.ray.storage import Place
+from shroom.prediction.ray.shards import Outcome, Place, Worker, shards_of
 
 # What Ray and its own libraries warn of among themselves.
 pytestmark = [

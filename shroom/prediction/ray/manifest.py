@@ -13,8 +13,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
 from shroom.detectors.recipe import Recipe
 from shroom.inference.run_settings import Run
-from shroom.prediction.ray.shards import Outcome, Shard
-from shroom.prediction.ray.storage import Place
+from shroom.prediction.ray.shards import Outcome, Place, Shard
 from shroom.prediction.submission_files import list_of
 
 #: The name of the file.
