@@ -41,16 +41,11 @@ Figures = dict[str, "float | None"]
 class Fitted(Plain):
     """A calibrator and a threshold, and the gold that they were fitted on."""
 
-    #: Maps p to the annotators' proportion.
-    calibrator: Calibrator
-    #: The label is Hallucination if the calibrated p is greater.
-    threshold: float
-    #: Number of items.
-    n: int = 0
-    #: Hash of the gold; see :func:`shroom.scoring.signature.gold_hash`.
-    gold: str = ""
-    #: Hash of the gold in any order; see :func:`rows_hash`.
-    rows: str = ""
+    calibrator: Calibrator  # maps p to the annotators' proportion
+    threshold: float  # the label is Hallucination if the calibrated p is greater
+    n: int = 0  # the number of items
+    gold: str = ""  # hash of the gold; see shroom.scoring.signature.gold_hash
+    rows: str = ""  # hash of the gold in any order
     keys = ("method", "calibrator", "threshold")
 
     @property
@@ -132,8 +127,7 @@ class Quality(Plain):
 class TrackQuality(Plain):
     """The figures of one track before and after calibration."""
 
-    #: The file of predictions.
-    file: str
+    file: str  # of predictions
     track: str
     split: str
     n: int
