@@ -59,7 +59,6 @@ class Answers:
         }
 
     def items(self, question: str) -> list[Item]:
-        """Return the texts to generate for a question."""
         refusal = self._refusals[language_of([question]) == CHINESE]
         return [
             Item(kind, template.fill(question=question), number)
@@ -82,7 +81,6 @@ class Generator(Asking):
     seed: Natural = 0  # random seed of the sampling
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         super().__post_init__()
         sampling = self.sampling(0.8, 512, seed=self.seed, top_p=self.top_p)
         self._model = self.asked(sampling, shorter="give shorter prompts", unsent=self.unsent)

@@ -19,7 +19,6 @@ from shroom.scoring.input_files import documents_among_others
 
 
 def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
-    """Return the questions of files, folders or zips, with their generations."""
     problems = Problems() if problems is None else problems
     questions: list[Question] = []
     documents = (it for path in paths for it in documents_among_others(path, problems))

@@ -160,7 +160,6 @@ class Percentile:
     scores: Names = SCORES  # the fields that are added up
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         convert_fields(self)
         if self.down > self.up:
             raise ShroomError(
@@ -212,7 +211,6 @@ class Length:
     difference: Annotated[int, Meta(ge=0, le=1_000_000)] = 80
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         convert_fields(self)
 
     def rank(self, questions: Sequence[Question]) -> Ranked:

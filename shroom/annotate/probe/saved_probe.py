@@ -96,7 +96,6 @@ class SavedProbe(Result):
 
     @property
     def name(self) -> str:
-        """The name of the model, or of its folder."""
         place = Path(self.model)
         return place.name if place.is_absolute() else self.model
 
@@ -166,7 +165,6 @@ class SavedProbe(Result):
         }
 
     def save(self, folder: Path) -> None:
-        """Write the probe."""
         from safetensors.numpy import save
 
         vectors = (self.probe.mean, self.probe.scale, self.probe.weights, self.check)
@@ -269,7 +267,6 @@ class LinearProbe:
         return cls(model, number, weights, float(bias), about)
 
     def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
-        """Return p(knows) of each row of states: shape [n]."""
         return np.asarray(sigmoid(np.asarray(states, np.float64) @ self.weights + self.bias))
 
     def refuse_another(self, state: NDArray[Any], name: str) -> None:
@@ -298,10 +295,8 @@ def describe_left_out(left_out: Mapping[str, int]) -> str:
 
 
 def identity(folder: Path) -> str:
-    """Return an identifier of a probe."""
     return digest((folder / ABOUT).read_bytes())
 
 
 def digest(data: bytes) -> str:
-    """Return a digest of the content of a file."""
     return hashlib.sha256(data).hexdigest()[:16]

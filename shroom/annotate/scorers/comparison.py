@@ -51,7 +51,6 @@ class Similarity(Scorer):
     question: bool = True  # whether the texts that are compared begin with the question
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         super().__post_init__()
         if self.revision and not self.model:
             raise ShroomError("revision requires a model; add one, or remove revision")
@@ -63,7 +62,6 @@ class Similarity(Scorer):
 
     @cached_property
     def identity(self) -> str:
-        """The settings, and the model that compares."""
         if self.detector:
             model = f"detector {self.detector} {self._detector.identity}"
         elif self.model:
@@ -87,7 +85,6 @@ class Similarity(Scorer):
         return [dict(zip(self.fields, similarities[group][row])) for group, row in items]
 
     def _cosines(self, groups: list[_Group], run: Run) -> Iterator[_Similarities]:
-        """Yield the cosines of embeddings."""
         texts = [_texts(*group) for group in groups]
         distinct = list(dict.fromkeys(text for row in texts for text in row))
         if self.model:
@@ -180,22 +177,18 @@ class NLI(Scorer):
     question: bool = True
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         super().__post_init__()
         self._detector = nli.NLI(self.model, self.revision)
 
     @cached_property
     def identity(self) -> str:
-        """All that the scores depend on besides the item."""
         return f"nli {self._detector.identity} {self.question}"
 
     def item(self, question: Question, place: int) -> Item:
-        """Return the premise and the hypothesis."""
         before = f"{question.question} " if self.question else ""
         return before + question.answer, question.generation[place].text
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        """Return the two probabilities of each pair."""
         columns = self._detector.probabilities(items, run)[:, [0, 2]]
         return [dict(zip(self.fields, row)) for row in columns.tolist()]
 
@@ -222,7 +215,6 @@ class SelfCheck(Scorer):
     aggregate: str = "average"  # ``average`` or ``max`` of the n-grams' surprise
 
     def __post_init__(self) -> None:
-        """Check the settings, and make a detector of each method."""
         super().__post_init__()
         for method in self.methods:
             converted("methods", method, Method)
@@ -244,7 +236,6 @@ class SelfCheck(Scorer):
 
     @cached_property
     def identity(self) -> str:
-        """All that the scores depend on besides the item."""
         models = [
             f"{method} {hub.identity(model, revision) if model else f'{self.n} {self.aggregate}'}"
             for method, (model, revision) in self._models.items()
@@ -258,7 +249,6 @@ class SelfCheck(Scorer):
         return places if len(places) > 1 else ()
 
     def item(self, question: Question, place: int) -> Item:
-        """Return the generation and the others."""
         others = [question.generation[other].text for other in normal(question) if other != place]
         return question.generation[place].text, tuple(others)
 

@@ -47,7 +47,6 @@ class Probe(Scorer):
     layer: Annotated[int, Meta(ge=-1000, le=1000)] | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings, and read the probe."""
         super().__post_init__()
         place = Path(self.probe)
         self._saved: SavedProbe | LinearProbe
@@ -73,12 +72,10 @@ class Probe(Scorer):
         return tuple(range(len(question.generation)))
 
     def item(self, question: Question, place: int) -> Item:
-        """Return the question."""
         del place
         return question.question
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        """Return p of each question."""
         asked = [question for question in items if question.strip()]
         if not asked:
             return [Failure("the question is blank")] * len(items)
