@@ -281,16 +281,14 @@ def _notes_on(questions: Sequence[Question]) -> list[str]:
     """Return notes on questions without a ranking or without a refusal."""
     without = sum(q.category is None for q in questions)
     unsure = sum(q.category is not None and _refusal(q) is None for q in questions)
-    notes, n = [], len(questions)
+    notes, of_all = [], f"of {counted(len(questions), 'question')}"
     if without:
-        share = f"{without} of {counted(n, 'question')}"
         notes.append(
-            f"{share} could not be ranked, because each usable score is missing from at least one "
-            "normal generation"
+            f"{without} {of_all} could not be ranked, because each usable score is missing from at "
+            "least one normal generation"
         )
     if unsure:
-        share = f"{unsure} of {counted(n, 'question')}"
-        notes.append(f"{share} had no refusal, so the ranking contains none")
+        notes.append(f"{unsure} {of_all} had no refusal, so the ranking contains none")
     return notes
 
 
