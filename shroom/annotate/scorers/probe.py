@@ -12,9 +12,9 @@ import numpy as np
 from msgspec import Meta
 
 from shroom.annotate.base import Failure, Item, Scorer, Scores
-from shroom.annotate.probe.fitting import train
-from shroom.annotate.probe.hidden_states import QUESTION, Mode, Position, Reader, frame, stored
-from shroom.annotate.probe.saved_probe import (
+from shroom.annotate.scorers.hidden_states import QUESTION, Mode, Position, Reader, frame, stored
+from shroom.annotate.scorers.probe_fitting import train
+from shroom.annotate.scorers.saved_probe import (
     ABOUT,
     TORCH,
     LinearProbe,
@@ -143,7 +143,7 @@ class Plan:
     model: str
     revision: str | None = None
     layers: tuple[int, ...] = ()  # the layers to try; by default all
-    position: Position = "last"  # as for :func:`shroom.annotate.probe.hidden_states.frame`
+    position: Position = "last"  # as for :func:`shroom.annotate.scorers.hidden_states.frame`
     mode: Mode | None = None
     prompt: str | None = None
     folds: int = 5

@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.probe.fitting import Figures, Probe
-from shroom.annotate.probe.hidden_states import QUESTION, Frame
+from shroom.annotate.scorers.hidden_states import QUESTION, Frame
+from shroom.annotate.scorers.probe_fitting import Figures, Probe
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.printing import counted
