@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shroom.evaluation.leaderboard import leaderboard
     from shroom.evaluation.matrix.matrix import evaluate
     from shroom.prediction.calibration.calibrate import calibrate
-    from shroom.prediction.ensemble.ensemble import ensemble
+    from shroom.prediction.ensemble import ensemble
     from shroom.prediction.predictions import predict
     from shroom.scoring.annotator_agreement import agreement
     from shroom.scoring.check import check
@@ -57,7 +57,7 @@ _LATER = {
     "compare": "shroom.evaluation.comparison",
     "describe": "shroom.datasets.description",
     "detector": "shroom.detectors.registry",
-    "ensemble": "shroom.prediction.ensemble.ensemble",
+    "ensemble": "shroom.prediction.ensemble",
     "evaluate": "shroom.evaluation.matrix.matrix",
     "leaderboard": "shroom.evaluation.leaderboard",
     "predict": "shroom.prediction.predictions",

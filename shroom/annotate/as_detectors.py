@@ -37,11 +37,9 @@ class ScorerDetector(Detector):
         self.scorer = SCORERS.make(self.name, **self.settings())
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the scorer."""
         raise NotImplementedError
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Values:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
         if not datapoints:
             return np.empty(0)
         pairs = Pairs.of(datapoints, self.premises)
@@ -66,7 +64,6 @@ class ScorerDetector(Detector):
 
     @property
     def identity(self) -> str:
-        """The identity of the scorer and its settings."""
         return self.scorer.identity
 
 
@@ -81,7 +78,6 @@ class Unigram(ScorerDetector):
     threshold: Share = 0.5  # the label is Hallucination if p is greater
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the scorer."""
         return {"language": self.language}
 
 
@@ -100,7 +96,6 @@ class Reward(ScorerDetector):
     threshold: Share = 0.5  # the label is Hallucination if p is greater
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the scorer."""
         return {"model": self.model, "revision": self.revision, "template": self.template}
 
     @property
@@ -109,7 +104,6 @@ class Reward(ScorerDetector):
         return hub.languages([self.model], [self.revision])
 
     def p_from(self, scores: Values) -> Values:
-        """Return p(Hallucination) from raw rewards: any numbers."""
         return np.asarray(sigmoid(-scores))
 
 
@@ -126,5 +120,4 @@ class Probe(ScorerDetector):
     threshold: Share = 0.5  # the label is Hallucination if p is greater
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings of the scorer."""
         return {"probe": self.model}

@@ -27,18 +27,18 @@ SCORERS = Registry(
             "generation's words",
         ),
         "similarity": Entry(
-            "shroom.annotate.scorers.similarity:Similarity",
+            "shroom.annotate.scorers.comparison:Similarity",
             "similarity of a generation to the answer and to the other generations",
         ),
         "nli": Entry(
-            "shroom.annotate.scorers.nli:NLI",
+            "shroom.annotate.scorers.comparison:NLI",
             "whether the answer entails or contradicts a generation",
             _TORCH,
             "models",
             "model: an NLI model",
         ),
         "selfcheck": Entry(
-            "shroom.annotate.scorers.selfcheck:SelfCheck",
+            "shroom.annotate.scorers.comparison:SelfCheck",
             "agreement of a generation with the question's other generations",
         ),
         "probe": Entry(

@@ -1,22 +1,23 @@
-"""Read questions with generations, in Dreamcatcher's form or a simpler one."""
+"""Questions with generations: read in Dreamcatcher's form or a simpler one, and written."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from shroom.core.json_writing import without_nan
+from shroom.core.json_writing import json_lines, without_nan
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems
+from shroom.datasets import dreamcatcher
 from shroom.datasets.collection import Report, items_of
-from shroom.datasets.dreamcatcher import FORM, NORMAL, Generation, Question
+from shroom.datasets.dreamcatcher import FORM, NORMAL, Generation, Preference, Question, Turn
 from shroom.datasets.records import Reader
 from shroom.scoring.input_files import documents_among_others
 
 
 def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
-    """Return the questions of files, folders or zips, with their generations."""
     problems = Problems() if problems is None else problems
     questions: list[Question] = []
     documents = (it for path in paths for it in documents_among_others(path, problems))
@@ -61,3 +62,34 @@ def _generation(value: Any) -> Any:
     if isinstance(value, str):
         return {"text": value, "type": NORMAL}
     return {"type": NORMAL, **value} if isinstance(value, dict) else value
+
+
+def preferences(questions: Iterable[Question]) -> list[Preference]:
+    """Return the rankings of two or more as preferences, in the form of the source's file."""
+    return [
+        Preference(
+            (Turn("human", question.question),),
+            tuple(generation.text for generation in question.rank),
+            question.category,
+        )
+        for question in questions
+        if question.rank is not None and len(question.rank) > 1
+    ]
+
+
+def pairs(rankings: Iterable[Preference]) -> list[dict[str, Any]]:
+    """Return all pairs of each ranking, better and worse, in the form of TRL's trainers."""
+    return [
+        {"prompt": ranking.query[-1].text, "chosen": better, "rejected": worse}
+        for ranking in rankings
+        for place, better in enumerate(ranking.preference)
+        for worse in ranking.preference[place + 1 :]
+    ]
+
+
+#: The text of each file that annotation writes, from questions.
+OUTPUTS: dict[str, Callable[[Sequence[Question]], str]] = {
+    "output": dreamcatcher.write,
+    "ranked": lambda questions: dreamcatcher.write(preferences(questions)),
+    "pairs": lambda questions: json_lines(pairs(preferences(questions))),
+}

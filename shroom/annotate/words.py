@@ -73,7 +73,6 @@ class English:
 
     @cached_property
     def identity(self) -> str:
-        """The version of spaCy."""
         if importlib.util.find_spec("spacy") is None:
             return "no spacy"  # an error only if a text is English
         return f"spacy {version('spacy')}"
@@ -97,7 +96,6 @@ class Other:
     identity = "unicode 1"
 
     def words(self, text: str) -> Words:
-        """Return the words of a text."""
         pieces = (text[start:end].lower() for start, end in spans(text))
         tokens = [piece for piece in pieces if any(map(str.isalnum, piece))]
         return Words(tokens, set(tokens), tokens)
@@ -128,7 +126,6 @@ class Chinese:
 
     @cached_property
     def _place(self) -> Path:
-        """Path of the dictionary."""
         module = importlib.util.find_spec("jieba")
         if module is None or module.origin is None:
             raise _missing(_NO_JIEBA)

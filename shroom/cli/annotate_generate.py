@@ -10,8 +10,17 @@ from typing import Any
 
 import click
 
-from shroom.annotate.generate import Answers, Generator, Item, read_rows, with_generations
-from shroom.annotate.generate_queries import PROMPTS, Prompts, SourceGenerator, generate
+from shroom.annotate.generate import (
+    PROMPTS,
+    Answers,
+    Generator,
+    Item,
+    Prompts,
+    SourceGenerator,
+    generate,
+    read_rows,
+    with_generations,
+)
 from shroom.cli import group
 from shroom.cli.options import (
     MAX_COST,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from shroom.annotate.generations import read
-from shroom.annotate.probe.hidden_states import MODES, POSITIONS
+from shroom.annotate.scorers.hidden_states import MODES, POSITIONS
 from shroom.cli import group
 from shroom.cli.annotate_run import has_ended, scored
 from shroom.cli.options import flag, interval_options, option, usage_errors
@@ -96,7 +96,7 @@ def _train(
     shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
     shroom annotate probe train labelled.jsonl --model ./lm --layers 1,2 -o two-layers
     """
-    from shroom.annotate.probe.train import Plan, make
+    from shroom.annotate.scorers.probe import Plan, make
 
     folder, resume = Path(output), settings.pop("resume")
     if folder.exists() and not folder.is_dir():
@@ -172,7 +172,7 @@ def _report(folder: str, output: str | None) -> Result:
     shroom annotate probe report my-probe --html probe.html
     shroom annotate probe report my-probe -o layers.svg --format json
     """
-    from shroom.annotate.probe.saved_probe import SavedProbe
+    from shroom.annotate.scorers.saved_probe import SavedProbe
     from shroom.report.figure_files import file
 
     kind = Path(output or ".svg").suffix.lower().removeprefix(".") or "svg"

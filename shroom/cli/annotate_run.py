@@ -14,8 +14,8 @@ import click
 
 from shroom.annotate.base import Scorer
 from shroom.annotate.config import Config
-from shroom.annotate.generations import read
-from shroom.annotate.rankers import OUTPUTS, Ranked
+from shroom.annotate.generations import OUTPUTS, read
+from shroom.annotate.rankers import Ranked
 from shroom.annotate.run_scorers import ScoringResult, Work, is_finished, score
 from shroom.cli import verb
 from shroom.cli.options import flag, format_option, option

@@ -77,12 +77,12 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
 
 def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> Outcome:
     from shroom.prediction.calibration.calibrate import calibrate
-    from shroom.prediction.calibration.calibrator_file import text_of
+    from shroom.prediction.calibration.fitted_calibrators import calibrator_text
 
     check_targets([given.output], [submission, gold])
     settings = {name: getattr(given, name) for name in (*_FITTING, "edition", "in_sample")}
     calibration = calibrate(submission, gold, **settings)
-    deliver(text_of(calibration.results), given.output)
+    deliver(calibrator_text(calibration.results), given.output)
     tracks = " and ".join(result.track or "the data" for result in calibration.results)
     notes = [] if given.in_sample else [*_notes(calibration)]
     notes.append(f"wrote the calibrator for {tracks} to {given.output}")
@@ -103,7 +103,7 @@ def _notes(calibration: Any) -> Iterator[str]:
 
 def _apply(submission: str, gold: str | None, *, given: SimpleNamespace) -> Outcome | None:
     from shroom.prediction.calibration import calibration as calibrations
-    from shroom.prediction.calibration.calibrator_file import calibrators_in, fitted_for
+    from shroom.prediction.calibration.fitted_calibrators import calibrators_in, fitted_for
 
     fitted = calibrators_in(given.calibrator)
     checked = calibrations.checked_with_texts(submission, gold, given.edition)

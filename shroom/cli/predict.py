@@ -29,8 +29,13 @@ from shroom.inference.run_settings import Run
 from shroom.inference.store import PARTIAL
 from shroom.prediction.input_data import read_data
 from shroom.prediction.predictions import predict_files
-from shroom.prediction.run_record import record_path, run_record, scores_of, write_record
-from shroom.prediction.submission_rows import name_for
+from shroom.prediction.submission_files import (
+    name_for,
+    record_path,
+    run_record,
+    scores_of,
+    write_record,
+)
 from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
 

@@ -33,8 +33,7 @@ def predict_on_ray(
         run_shards,
         write_submission,
     )
-    from shroom.prediction.ray.shards import shards_of
-    from shroom.prediction.ray.storage import Place
+    from shroom.prediction.ray.shards import Place, shards_of
 
     if output == "-" or names_a_file(output) or names_a_zip(output):
         raise click.UsageError(f"--engine ray writes a folder, but {output} is not a folder")

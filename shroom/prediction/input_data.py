@@ -12,7 +12,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
-from shroom.scoring.rows import Role
+from shroom.scoring.rows import P, Role
 
 
 def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
@@ -37,12 +37,23 @@ def read_data(
     data: Data, problems: Problems, splits: tuple[str, ...], edition: Edition
 ) -> list[DataFile]:
     """Return the files to predict: a single file, or the latest files of these splits."""
-    files = read_files(
-        data,
-        problems,
-        choose=lambda documents: select_documents(documents, splits, edition),
-        edition=edition,
-    )
+    chosen: list[Document] = []
+
+    def choose(documents: list[Document]) -> list[Document]:
+        chosen.extend(select_documents(documents, splits, edition))
+        return chosen
+
+    try:
+        files = read_files(data, problems, choose, edition)
+    except InvalidInput as error:
+        for document in chosen:
+            first = document.row_at(document.read(Problems()) or b"", 0)
+            if first and first.keys() <= {edition.item.id_key, "label", P}:
+                raise ShroomError(
+                    f"{document.file} looks like a submission, but predict needs the data that "
+                    "the predictions are for: rows with hyp, src, tgt and task"
+                ) from error
+        raise
     if not files:
         expected = edition.expected_name(splits, "data")
         raise ShroomError(f"{as_source(data, 'data')} contains no file named {expected}")

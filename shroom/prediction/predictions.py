@@ -17,8 +17,13 @@ from shroom.detectors.languages import foreign_items
 from shroom.detectors.registry import REGISTRY, Recipe, check_annotation
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import read_data
-from shroom.prediction.run_record import mark_in_sample, record_path
-from shroom.prediction.submission_rows import check_output, json_list, name_for
+from shroom.prediction.submission_files import (
+    check_output,
+    json_list,
+    mark_in_sample,
+    name_for,
+    record_path,
+)
 from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
@@ -142,7 +147,7 @@ class Predictions(InMemory, Result):
         -------
         str or None
             A note for the user if in-sample predictions cannot be marked; see
-            :func:`~shroom.prediction.run_record.mark_in_sample`.
+            :func:`~shroom.prediction.submission_files.mark_in_sample`.
 
         Raises
         ------

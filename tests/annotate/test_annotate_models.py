@@ -8,9 +8,8 @@ from generated import random_questions, scores_of
 from shroom.annotate import as_detectors, base
 from shroom.annotate.base import SCORERS, Failure, Scorer, value_of
 from shroom.annotate.run_scorers import score
-from shroom.annotate.scorers.nli import NLI
+from shroom.annotate.scorers.comparison import NLI, SelfCheck
 from shroom.annotate.scorers.reward import Reward
-from shroom.annotate.scorers.selfcheck import SelfCheck
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question

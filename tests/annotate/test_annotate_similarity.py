@@ -12,8 +12,8 @@ from scipy.stats import spearmanr
 from sklearn.utils import murmurhash3_32
 
 from shroom.annotate.run_scorers import score
-from shroom.annotate.scorers import similarity
-from shroom.annotate.scorers.similarity import Similarity
+from shroom.annotate.scorers import comparison
+from shroom.annotate.scorers.comparison import Similarity
 from shroom.datasets.dreamcatcher import Generation, Question, read
 from shroom.detectors.embeddings import SentenceEncoder
 from shroom.inference.run_settings import RUN
@@ -78,7 +78,7 @@ def test_the_prefix_of_chinese_is_chinese():
 
 def test_embeddings_stay_what_they_are():
     """A change would make scores of before and after differ under one identity."""
-    (vector,) = similarity.embed(["Abba 猫"])
+    (vector,) = comparison.embed(["Abba 猫"])
     expected = weights("Abba 猫")
     assert sorted(expected)[:4] == [509, 1664, 2519, 6977]
     assert np.flatnonzero(vector).tolist() == sorted(expected)

@@ -8,14 +8,7 @@ from chat_server import chat
 from conftest import write_lines
 from generated import prompt_of
 
-from shroom.annotate.generate_queries import (
-    DUPLICATE,
-    EMPTY,
-    NO_QUESTION,
-    Prompts,
-    first_line,
-    generate,
-)
+from shroom.annotate.generate import DUPLICATE, EMPTY, NO_QUESTION, Prompts, first_line, generate
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets import queries
 

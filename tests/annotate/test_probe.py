@@ -13,11 +13,11 @@ from html_outline import assert_good
 from msgspec import structs
 
 from shroom.annotate.base import SCORERS
-from shroom.annotate.probe import fitting, hidden_states
-from shroom.annotate.probe.fitting import GRID, Figures, fitted, splits, train
-from shroom.annotate.probe.hidden_states import PROMPTS, Reader, frame
-from shroom.annotate.probe.saved_probe import SavedProbe
-from shroom.annotate.probe.train import Plan, labelled, make
+from shroom.annotate.scorers import hidden_states, probe_fitting
+from shroom.annotate.scorers.hidden_states import PROMPTS, Reader, frame
+from shroom.annotate.scorers.probe import Plan, labelled, make
+from shroom.annotate.scorers.probe_fitting import GRID, Figures, fitted, splits, train
+from shroom.annotate.scorers.saved_probe import SavedProbe
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question, to_dict
 from shroom.inference import hub
@@ -104,7 +104,7 @@ def write_questions(path: Path, given: list[Question]) -> Path:
 def _two_penalties():
     """Try fewer strengths: where a signal is does not hang on them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "GRID", (1e-3, 1e-1))
+        patch.setattr(probe_fitting, "GRID", (1e-3, 1e-1))
         yield
 
 
@@ -321,7 +321,7 @@ def test_a_probe_is_scikit_learns_wherever_the_axes_point(width, c, monkeypatch)
     values, knows = noisy(60, width)
     model = LogisticRegression(C=c, tol=1e-10, max_iter=100_000, solver="newton-cholesky")
     naive = make_pipeline(StandardScaler(), model).fit(values[:50], knows[:50])
-    monkeypatch.setattr(fitting, "GRID", (c,))
+    monkeypatch.setattr(probe_fitting, "GRID", (c,))
     found = fitted(values[:50], knows[:50], 0)[0].decide(values)
     np.testing.assert_allclose(found, naive.decision_function(values), atol=1e-3)
 

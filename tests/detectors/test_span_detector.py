@@ -18,8 +18,7 @@ from shroom.detectors.span_detector import SpanDetector, likeliest
 from shroom.detectors.spans import FEATURES, Spans, features
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.ray.manifest import write_submission
-from shroom.prediction.ray.shards import Worker, shards_of
-from shroom.prediction.ray.storage import Place
+from shroom.prediction.ray.shards import Place, Worker, shards_of
 from shroom.scoring.editions.files import built_in
 from shroom.scoring.kinds.span_values import SoftSpan
 

@@ -212,11 +212,9 @@ def test_rows_are_probabilities_in_any_order_of_windows(rows, chance):
     assert found.min() >= 0
     assert found.sum() == pytest.approx(1)
     assert found[0] == rows[:, 0].max()
-    shuffled = rows.copy()
     chance.shuffle(order := list(range(len(rows))))
-    np.testing.assert_array_equal(
-        best_rows(shuffled[order], windowed(len(rows)), Windows())[0], found
-    )
+    again = best_rows(rows[order], windowed(len(rows)), Windows())
+    np.testing.assert_array_equal(again[0], found)
 
 
 # --- the detectors
@@ -239,9 +237,8 @@ def test_nli_by_brute_force(architecture, tiny, notes):
     p = NLI(folder).p(points, Run(note=notes.append))
     assert p[1] == pytest.approx(p_from(np.array([e]), np.array([c]))[0], abs=1e-5)
     (note,) = notes
-    assert note.startswith(
-        f"1 of 3 premises had to be split into {len(parts)} windows, because {folder} "
-    )
+    split = f"1 of 3 premises had to be split into {len(parts)} windows, because {folder} "
+    assert note.startswith(split)
     assert note.endswith("p comes from the window that best supports the hypothesis")
     short = [points[0], points[2]]
     np.testing.assert_allclose(p[[0, 2]], NLI(folder).p(short), atol=1e-5)
@@ -258,10 +255,9 @@ def test_similarity_by_brute_force(tiny, notes):
     (p,) = Similarity(folder).p([pair(LONG, HYP)], Run(note=notes.append))
     assert p == pytest.approx(apart.min(), abs=1e-6)
     assert f"split into {len(parts)} windows" in notes[0]
-    (p,) = Similarity(folder, windows="mean").p([pair(LONG, HYP)])
-    assert p == pytest.approx(apart.mean(), abs=1e-6)
-    (p,) = Similarity(folder, windows="first").p([pair(LONG, HYP)])
-    assert p == pytest.approx(apart[0], abs=0.5)
+    for how, expected, within in (("mean", apart.mean(), 1e-6), ("first", apart[0], 0.5)):
+        (p,) = Similarity(folder, windows=how).p([pair(LONG, HYP)])
+        assert p == pytest.approx(expected, abs=within)
 
 
 def test_selfcheck_reads_long_samples_in_windows(tiny, notes):
@@ -307,7 +303,5 @@ def test_the_cross_encoder_by_brute_force():
     _, cut = model._model.encoding([("TS", one, hyp) for one in parts])
     assert not any(cut)
     apart = model.p([pair(one, hyp) for one in parts])
-    (p,) = model.p([pair(premise, hyp)])
-    assert p == pytest.approx(apart.min(), abs=1e-5)
-    (p,) = CrossEncoder(windows="mean").p([pair(premise, hyp)])
-    assert p == pytest.approx(apart.mean(), abs=1e-5)
+    for detector, expected in ((model, apart.min()), (CrossEncoder(windows="mean"), apart.mean())):
+        assert detector.p([pair(premise, hyp)]) == pytest.approx([expected], abs=1e-5)

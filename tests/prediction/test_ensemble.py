@@ -14,8 +14,9 @@ from scipy import stats
 from shroom.core.problems import ShroomError
 from shroom.learners.logistic import Logistic
 from shroom.metrics.correlation import rho
-from shroom.prediction.ensemble import combine
-from shroom.prediction.ensemble.combine import (
+from shroom.prediction import ensemble_methods
+from shroom.prediction.ensemble import ensemble
+from shroom.prediction.ensemble_methods import (
     Combined,
     Training,
     Weighted,
@@ -24,7 +25,6 @@ from shroom.prediction.ensemble.combine import (
     rank,
     vote,
 )
-from shroom.prediction.ensemble.ensemble import ensemble
 
 P = "p(Hallucination)"
 RNG = np.random.default_rng
@@ -76,7 +76,7 @@ class World:
 @pytest.fixture
 def quick(monkeypatch):
     """Fit with less care, where the care is not what is tested."""
-    monkeypatch.setattr(combine, "STRENGTHS", (0.1,))
+    monkeypatch.setattr(ensemble_methods, "STRENGTHS", (0.1,))
 
 
 @pytest.fixture

@@ -24,16 +24,15 @@ from shroom.inference.run_settings import RUN
 from shroom.inference.store import kept
 from shroom.prediction.ray.cluster import outcomes
 from shroom.prediction.ray.manifest import MANIFEST, Manifest, run_shards
-from shroom.prediction.ray.shards import Outcome, Worker, shards_of
-from shroom.prediction.ray.storage import Place
+from shroom.prediction.ray.shards import Outcome, Place, Worker, shards_of
 
 # What Ray and its own libraries warn of among themselves.
 pytestmark = [
     pytest.mark.linux,  # where Ray was tried
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    *(
+        pytest.mark.filterwarnings(f"ignore::{kind}Warning")
+        for kind in ("Deprecation", "Future", "Resource", "pytest.PytestUnraisableException")
+    ),
 ]
 LEXICAL = Recipe.of("lexical")
 SPLITS = ("val", "test")
@@ -60,24 +59,19 @@ def data(tmp_path):
         (folder / f"a{shard}.jsonl").write_text(lines(rows_of(shard)), encoding="utf-8")
     (folder / "b.jsonl.gz").write_bytes(gzip.compress(lines(rows_of(6)).encode()))
     write_json(folder / "c.json", rows_of(7))
-    table = Table.from_pylist(rows_of(8))
-    parquet.write_table(table, folder / "d.parquet")
+    parquet.write_table(Table.from_pylist(rows_of(8)), folder / "d.parquet")
     (folder / "notes.txt").write_text("no shard")
     (folder / ".hidden.jsonl").write_text("no shard")
     return folder.parent
 
 
 @pytest.fixture
-def single(data, tmp_path, done):
+def single(tmp_path, done) -> bytes:
     """What one process makes of all shards, put together in one file."""
-
-    def predict(*detector) -> bytes:
-        whole, out = tmp_path / "whole.jsonl", tmp_path / "whole.out.jsonl"
-        whole.write_text("".join(lines(rows_of(shard)) for shard in range(9)), encoding="utf-8")
-        done("predict", *detector[:1], whole, *detector[1:], "-o", out)
-        return out.read_bytes()
-
-    return predict
+    whole, out = tmp_path / "whole.jsonl", tmp_path / "whole.out.jsonl"
+    whole.write_text("".join(lines(rows_of(shard)) for shard in range(9)), encoding="utf-8")
+    done("predict", "lexical", whole, "-o", out)
+    return out.read_bytes()
 
 
 def union(out: Path) -> bytes:
@@ -135,10 +129,8 @@ def test_all_forms_say_the_same(tmp_path):
         {"hyp": "", "src": "x", "tgt": "y", "task": "DM", "p(Hallucination)": 0.5},
     ]
     keys = dict.fromkeys(key for row in rows for key in row)
-    parquet.write_table(
-        Table.from_pylist([{key: row.get(key) for key in keys} for row in rows]),
-        tmp_path / "a.parquet",
-    )
+    table = Table.from_pylist([{key: row.get(key) for key in keys} for row in rows])
+    parquet.write_table(table, tmp_path / "a.parquet")
     write_json(tmp_path / "b.json", rows)
     (tmp_path / "c.jsonl").write_text(lines(rows))
     first, *others = points_of(tmp_path)
@@ -245,11 +237,9 @@ def test_each_part_is_what_one_process_makes_of_the_shard(data, tmp_path, single
     parquet.write_table(Table.from_pylist(rows_of(8)).slice(0, 0), data / "h.parquet")
     out, notes = tmp_path / "out", []
     assert not predicted(data, out, notes=notes).errors
-    assert (
-        sum("no datapoints, so the predictions for this shard are empty" in note for note in notes)
-        == 3
-    )
-    assert union(out) == single("lexical")
+    said = "no datapoints, so the predictions for this shard are empty"
+    assert sum(said in note for note in notes) == 3
+    assert union(out) == single
     known = manifest_of(out)
     assert (known["detector"], known["settings"]) == ("lexical", {})
     assert known["weights"].startswith("lexical ")
@@ -293,37 +283,33 @@ def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
     out = tmp_path / "out"
     predicted(data, out)
     before = union(out), manifest_of(out)
-    with pytest.raises(
-        ShroomError, match="already contains the results of a run; add --resume to continue"
-    ):
-        predicted(data, out)
+
+    def refused(said, *, resume=True, recipe=LEXICAL):
+        with pytest.raises(ShroomError, match=said):
+            predicted(data, out, resume=resume, recipe=recipe)
+
+    refused("already contains the results of a run; add --resume to continue", resume=False)
     other = Recipe("lexical", "lexical", {"threshold": 0.25})
-    with pytest.raises(ShroomError, match=r"belongs to a run with settings \{\}, but this run has"):
-        predicted(data, out, resume=True, recipe=other)
-    with pytest.raises(ShroomError, match='belongs to a run with detector "lexical", but this'):
-        predicted(data, out, resume=True, recipe=Recipe.of("unigram"))
+    refused(r"belongs to a run with settings \{\}, but this run has", recipe=other)
+    refused('belongs to a run with detector "lexical", but this', recipe=Recipe.of("unigram"))
     (data / "a.jsonl").write_text(lines(gold(2)))
-    with pytest.raises(ShroomError, match="belongs to a run with other files"):
-        predicted(data, out, resume=True)
+    refused("belongs to a run with other files")
     (data / "a.jsonl").unlink()
     monkeypatch.setattr("shroom.prediction.ray.manifest.__version__", "0.0.0")
-    with pytest.raises(ShroomError, match="belongs to a run with kit "):
-        predicted(data, out, resume=True)
+    refused("belongs to a run with kit ")
     assert (union(out), manifest_of(out)) == before
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"format": 1}', "\x00"])
-def test_what_is_no_manifest_is_told(text, data, tmp_path):
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"format": 1}', "\x00", "mine"])
+def test_what_is_no_manifest_or_a_part_of_something_else_is_told(text, data, tmp_path):
+    name, said = MANIFEST, "is not a manifest: "
+    if text == "mine":
+        name, said = "part-00003.jsonl", "contains part-00003.jsonl but no manifest.json"
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / MANIFEST).write_text(text)
-    with pytest.raises(ShroomError, match="is not a manifest: "):
+    (tmp_path / "out" / name).write_text(text)
+    with pytest.raises(ShroomError, match=said):
         predicted(data, tmp_path / "out", resume=True)
-
-
-def test_a_part_of_something_else_is_not_overwritten(data, tmp_path):
-    write_json(tmp_path / "out" / "part-00003.jsonl", "mine")
-    with pytest.raises(ShroomError, match=r"contains part-00003.jsonl but no manifest.json"):
-        predicted(data, tmp_path / "out", resume=True)
+    assert (tmp_path / "out" / name).read_text() == text
 
 
 @pytest.mark.parametrize(
@@ -382,13 +368,8 @@ def cluster():
         import ray
         import ray.data
 
-        ray.init(
-            address="local",
-            num_cpus=2,
-            include_dashboard=False,
-            log_to_driver=False,
-            _temp_dir=folder,
-        )
+        quiet = {"include_dashboard": False, "log_to_driver": False}
+        ray.init(address="local", num_cpus=2, _temp_dir=folder, **quiet)
         yield ray.get_runtime_context().gcs_address
         ray.shutdown()
     shutil.rmtree(folder, ignore_errors=True)
@@ -426,7 +407,7 @@ def test_a_killed_worker_costs_nothing_and_a_deadly_shard_is_given_up(
 
     if most == 1:
         predicted(data, out, judge)
-        assert union(out) == single("lexical")
+        assert union(out) == single
         assert [row["rows"] for row in manifest_of(out)["shards"]] == [20] * 9
     else:
         with pytest.raises(ShroomError, match=r"1 of 9 shards failed \(the first is .*a0.*\): "):
@@ -468,28 +449,21 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
 @pytest.mark.parametrize(
     ("given", "code", "said"),
     [
-        *(
-            ([*given, "--engine", "local", "-o", "{tmp}/out"], 2, "require --engine ray")
-            for given in (["--address", "auto"], ["--workers", "2"])
-        ),
-        (
-            ["-o", "{tmp}/out", "--set", "model={tmp}/x"],
-            1,
-            "is not a model of the detector lexical",
-        ),
-        (["-o", "{tmp}/p.json"], 2, "--engine ray writes a folder"),
-        ([], 2, "missing option '-o'"),
-        (["-o", "{data}"], 1, "is inside the data; choose another folder"),
-        (["-o", "{data}/out"], 1, "is inside the data; choose another folder"),
-        (["-o", "{tmp}/out", "--dry-run"], 2, "cannot be combined with --engine ray"),
-        (["-o", "{tmp}/out", "--max-cost", "1"], 2, "cannot be combined with --engine ray"),
-        (["-o", "{tmp}/out", "--device", "cuda:1"], 2, "accepts --device cpu or cuda"),
-        (["-o", "nothing://x"], 1, "no file system can read this address"),
+        ("--address auto --engine local -o {tmp}/out", 2, "require --engine ray"),
+        ("--workers 2 --engine local -o {tmp}/out", 2, "require --engine ray"),
+        ("-o {tmp}/out --set model={tmp}/x", 1, "is not a model of the detector lexical"),
+        ("-o {tmp}/p.json", 2, "--engine ray writes a folder"),
+        ("", 2, "missing option '-o'"),
+        ("-o {data}", 1, "is inside the data; choose another folder"),
+        ("-o {data}/out", 1, "is inside the data; choose another folder"),
+        ("-o {tmp}/out --dry-run", 2, "cannot be combined with --engine ray"),
+        ("-o {tmp}/out --max-cost 1", 2, "cannot be combined with --engine ray"),
+        ("-o {tmp}/out --device cuda:1", 2, "accepts --device cpu or cuda"),
+        ("-o nothing://x", 1, "no file system can read this address"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_what_ray_cannot_do_is_told_at_once(given, code, said, data, tmp_path, refused):
-    given = [text.format(tmp=tmp_path, data=data) for text in given]
+    given = [word.format(tmp=tmp_path, data=data) for word in given.split()]
     assert said in refused("predict", "lexical", data, "--engine", "ray", *given, code=code)
     assert not (tmp_path / "out").exists()
 

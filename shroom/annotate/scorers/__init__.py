@@ -1,1 +1,1 @@
-"""The scorers, a module for each."""
+"""The scorers: a module for each or, for the probe, several."""

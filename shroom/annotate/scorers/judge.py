@@ -61,7 +61,6 @@ class Judge(Asking, Scorer):
     generation_chars: Count = 4000  # maximum number of characters of a generation
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         super().__post_init__()
         local = self.endpoint is None
         template = self.template or ("word" if local else "reason")
@@ -81,14 +80,12 @@ class Judge(Asking, Scorer):
 
     @cached_property
     def identity(self) -> str:
-        """All that the scores depend on besides the item."""
         templates = [template.parts for template in self._templates.values()]
         about = (self.endpoint, self.mode, self.temperature, self.max_tokens, self.top_logprobs)
         digest = json_digest([*about, self.generation_chars, templates])
         return f"judge {self._model.identity} {digest}"
 
     def item(self, question: Asked, place: int) -> Item:
-        """Return the texts of the prompt."""
         return question.question, question.answer, question.generation[place].text
 
     def score(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, Scores]]:
@@ -108,7 +105,6 @@ class Judge(Asking, Scorer):
                 yield items[place], self._read(reply)
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        """Return the verdicts of a model on this machine."""
         return [_from_words(reply) for reply in self._model.ask(self._questions(items), run)]
 
     def cost(self, items: Sequence[Item]) -> str:

@@ -1,30 +1,35 @@
-"""The knowledge probe: p(the model knows the answer), from a hidden state."""
+"""The knowledge probe: p(the model knows the answer), from a hidden state; how it is trained."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from shroom.annotate.base import Failure, Item, Scorer, Scores
-from shroom.annotate.probe.hidden_states import QUESTION, Frame, Reader
-from shroom.annotate.probe.saved_probe import SavedProbe, digest, identity
+from shroom.annotate.scorers.hidden_states import QUESTION, Mode, Position, Reader, frame, stored
+from shroom.annotate.scorers.probe_fitting import train
+from shroom.annotate.scorers.saved_probe import (
+    ABOUT,
+    TORCH,
+    LinearProbe,
+    SavedProbe,
+    describe_left_out,
+    identity,
+)
 from shroom.core.extras import require
-from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher import Question
+from shroom.core.printing import counted
+from shroom.core.problems import ShroomError, show
+from shroom.datasets.dreamcatcher import ALL_RIGHT, ALL_WRONG, Question
 from shroom.detectors.settings import File, Name
-from shroom.inference import hub
 from shroom.inference.run_settings import Run
-from shroom.learners.logistic import sigmoid
-
-#: Endings of PyTorch files, and where the source's notebook writes the layer.
-_TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
+from shroom.inference.store import kept
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 
 
 @dataclass(eq=False)
@@ -42,11 +47,10 @@ class Probe(Scorer):
     layer: Annotated[int, Meta(ge=-1000, le=1000)] | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings, and read the probe."""
         super().__post_init__()
         place = Path(self.probe)
         self._saved: SavedProbe | LinearProbe
-        if place.suffix in _TORCH:
+        if place.suffix in TORCH:
             self._saved = LinearProbe.load(place, self.model, self.layer)
             self._identity = self._saved.identity
         elif self.layer is not None:
@@ -68,12 +72,10 @@ class Probe(Scorer):
         return tuple(range(len(question.generation)))
 
     def item(self, question: Question, place: int) -> Item:
-        """Return the question."""
         del place
         return question.question
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        """Return p of each question."""
         asked = [question for question in items if question.strip()]
         if not asked:
             return [Failure("the question is blank")] * len(items)
@@ -96,58 +98,110 @@ class Probe(Scorer):
         return self._readers[run.device]
 
 
-@dataclass(frozen=True)
-class LinearProbe:
-    """A probe of the source's program: a linear layer with a sigmoid, on the raw state."""
+#: The store of the states, in the folder of the probe.
+STATES = "states.sqlite"
+#: The minimum number of questions of either label, so that inner folds have both.
+LEAST = 4
 
-    # Its layer may be negative, and its identity is a digest of the file, the model and the layer.
+
+def labelled(questions: Sequence[Question], least: int) -> tuple[dict[str, bool], dict[str, int]]:
+    """Return whether the model knows each question to train on, and the numbers left out."""
+    # There are at least ``least`` questions of either label; the others are counted by reason.
+    left_out: Counter[str] = Counter()
+    by_text: dict[str, list[Question]] = {}
+    for question in questions:
+        text = question.question.strip()
+        if not text:
+            left_out["blank"] += 1
+        elif question.category not in (ALL_RIGHT, ALL_WRONG):
+            left_out[question.category or "without a category"] += 1
+        else:
+            by_text.setdefault(text, []).append(question)
+    clear: dict[str, bool] = {}
+    for first, *others in by_text.values():
+        if any(other.category != first.category for other in others):
+            left_out["repeated with another category"] += 1 + len(others)
+        else:
+            clear[first.question] = first.category == ALL_RIGHT
+            left_out["doubled"] += len(others)
+    left_out = +left_out  # without zero counts
+    right = sum(clear.values())
+    if min(right, len(clear) - right) < least:
+        without = "; " + describe_left_out(left_out) if left_out else ""
+        raise ShroomError(
+            f"a probe needs at least {least} questions with only right answers (got {right}) "
+            f"and {least} with only wrong answers (got {len(clear) - right}){without}; to find the "
+            "categories of more questions, use 'shroom annotate run'"
+        )
+    return clear, dict(left_out)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The settings of a training."""
 
     model: str
-    layer: int
-    weights: NDArray[np.float64]
-    bias: float
-    identity: str
-    frame: ClassVar[Frame] = Frame("completion", QUESTION, "last", "", "")
-    revision: ClassVar[str | None] = None
+    revision: str | None = None
+    layers: tuple[int, ...] = ()  # the layers to try; by default all
+    position: Position = "last"  # as for :func:`shroom.annotate.scorers.hidden_states.frame`
+    mode: Mode | None = None
+    prompt: str | None = None
+    folds: int = 5
+    how: Intervals = DEFAULT_INTERVALS
 
-    @classmethod
-    def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
-        """Return the probe whose ``state_dict`` is in a PyTorch file."""
-        named = _LAYER.findall(path.stem)
-        if model is None:
-            raise ShroomError(f"{path} contains only weights; specify the model of the probe")
-        if layer is None and not named:
-            raise ShroomError(f"{path} contains only weights; specify the layer of the probe")
-        number = int(named[-1]) if layer is None else layer
-        require("models", "torch")
-        import torch
-
-        try:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-            (weights,) = np.asarray(state.pop("linear.weight").double().numpy())
-            (bias,) = np.asarray(state.pop("linear.bias").double().numpy())
-        except OSError as error:
-            raise ShroomError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except Exception as error:  # a file can make the library raise anything
-            raise _unreadable(path) from error
-        if state or weights.ndim != 1 or not np.isfinite([*weights, bias]).all():
-            raise _unreadable(path)
-        about = f"{digest(path.read_bytes())} {hub.identity(model)} layer {number}"
-        return cls(model, number, weights, float(bias), about)
-
-    def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
-        """Return p(knows) of each row of states: shape [n]."""
-        return np.asarray(sigmoid(np.asarray(states, np.float64) @ self.weights + self.bias))
-
-    def refuse_another(self, state: NDArray[Any], name: str) -> None:
-        """Raise :class:`ShroomError` if states and probe have different sizes."""
-        if state.shape != self.weights.shape:
-            sizes = f"its states have {len(state)} values, but the probe has {len(self.weights)}"
-            raise ShroomError(f"{name} is not the model that the probe was trained on: {sizes}")
+    def __post_init__(self) -> None:
+        if self.prompt is not None and self.prompt.count(QUESTION) != 1:
+            raise ShroomError(f"prompt: expected {QUESTION} once, got {show(self.prompt)}")
 
 
-def _unreadable(path: Path) -> ShroomError:
-    return ShroomError(
-        f"{path} is not the state_dict of a linear probe (linear.weight and linear.bias); only "
-        "weights are read, never pickled objects"
+def make(
+    questions: Sequence[Question],
+    plan: Plan,
+    folder: Path,
+    run: Run,
+    report: Callable[[int, int], None],
+    *,
+    resume: bool = False,
+) -> SavedProbe:
+    """Train the probes of a plan, save the best one and all states to a folder, and return it."""
+    require("models", "safetensors", "scikit-learn")
+    knows, left_out = labelled(questions, max(LEAST, plan.folds))
+    if (folder / ABOUT).exists() and not resume:
+        raise ShroomError(
+            f"{folder} contains the probe of an earlier run; add --resume to train it again, or "
+            "choose another folder"
+        )
+    reader = Reader(plan.model, plan.revision, run.device)
+    layers = sorted({reader.layer(number) for number in plan.layers or range(reader.last + 1)})
+    around = frame(reader.tokenizer, plan.model, plan.position, plan.mode, plan.prompt)
+    items = [reader.ids(around, question) for question in knows]
+    cut = sum(len(item) == reader.most for item in items)
+    if cut:
+        run.note(
+            f"{counted(cut, 'question')} might have been truncated: the model reads only the last "
+            f"{reader.most} tokens"
+        )
+    with kept(folder / STATES, run.note, resume=resume, refuse=True) as store:
+        store.unfinished = True  # other trainings can use the states
+        figures, probe, curve = train(
+            layers,
+            stored(reader, items, layers, store, run),
+            np.array([*knows.values()]),
+            folds=plan.folds,
+            how=plan.how,
+            report=report,
+        )
+    place = Path(plan.model).expanduser()  # must be found from any working folder
+    saved = SavedProbe(
+        model=str(place.resolve()) if place.is_dir() else plan.model,
+        revision=plan.revision,
+        layer=figures.best,
+        frame=around,
+        probe=probe,
+        curve=curve,
+        check=np.asarray(reader.check(around, run), np.float64),
+        figures=figures,
+        left_out=left_out,
     )
+    saved.save(folder)
+    return saved

@@ -67,7 +67,6 @@ class Reward(Scorer):
     refusal: Text | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         super().__post_init__()
         prompt = PROMPTS.get(self.template or "")
         self._form = prompt.template if prompt else self.template
@@ -85,12 +84,10 @@ class Reward(Scorer):
 
     @cached_property
     def identity(self) -> str:
-        """All that the scores depend on besides the item."""
         identity = hub.identity(self.model, self.revision)
         return f"reward {identity} {self._form!r}{self._changed}"
 
     def places(self, question: Question) -> tuple[int, ...]:
-        """Return the places of all generations."""
         return tuple(range(len(question.generation)))
 
     def item(self, question: Question, place: int) -> Item:
@@ -101,7 +98,6 @@ class Reward(Scorer):
         return template.fill(question=question.question, task=task), plain(generation.text)
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        """Return the raw score of each pair."""
         key = (run.device, run.precision)
         if key not in self._loaded:
             self._loaded[key] = _Model(self.model, self.revision, self._form, run)
@@ -121,7 +117,6 @@ class _Model:
         self._reader = _reader(name, model.tokenizer, model.room, form)
 
     def rewards(self, pairs: Sequence[Item], run: Run) -> list[float]:
-        """Return the score of each question and generation."""
         lengths = self._reader.lengths(pairs)
         long = sum(length > self._room for length in lengths)
         if long:

@@ -38,7 +38,6 @@ class Unigram(Scorer):
     dictionary: File | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         super().__post_init__()
         self._languages: dict[str, Language] = {}
         if self.dictionary is None:
@@ -52,13 +51,11 @@ class Unigram(Scorer):
 
     @cached_property
     def identity(self) -> str:
-        """The settings, and the libraries that find the words."""
         names = LANGUAGES if self.language == "auto" else (self.language,)
         finders = ", ".join(self._finder(name).identity for name in names)
         return f"unigram 1 top_k={self.top_k} language={self.language} ({finders})"
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        """Return the scores of each generation."""
         del run  # there is no model
         counted: dict[Item, tuple[dict[str, Words], Counter[str]]] = {}
         scores: list[Scores] = []

@@ -15,7 +15,7 @@ from shroom.learners.folds import Places, linked, out_of_fold, random_splits
 from shroom.learners.logistic import Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
 from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, checked_with_texts
-from shroom.prediction.calibration.quality import Fitted, TrackQuality, rows_hash
+from shroom.prediction.calibration.fitted_calibrators import Fitted, TrackQuality, rows_hash
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.editions.edition import Edition

@@ -11,11 +11,15 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.learners.calibrators import Platt, Temperature
-from shroom.prediction.calibration.calibrator_file import fitted_for
-from shroom.prediction.calibration.calibrator_file import text_of as text_of_calibrator
-from shroom.prediction.calibration.quality import Figures, Fitted, TrackQuality
+from shroom.prediction.calibration.fitted_calibrators import (
+    Figures,
+    Fitted,
+    TrackQuality,
+    calibrator_text,
+    fitted_for,
+)
 from shroom.prediction.predictions import Predictions
-from shroom.prediction.submission_rows import name_for, text_of
+from shroom.prediction.submission_files import name_for, text_of
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
 from shroom.scoring.display.text import ends, figure, footnote
@@ -141,7 +145,7 @@ class Calibration(Result):
 
     def write(self, out: Source) -> None:
         """Write the file that ``shroom calibrate --apply`` reads."""
-        write_atomically(Path(out), text_of_calibrator(self.results))
+        write_atomically(Path(out), calibrator_text(self.results))
 
 
 def _verdict(result: TrackQuality) -> str:

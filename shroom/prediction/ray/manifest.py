@@ -13,9 +13,8 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
 from shroom.detectors.registry import Recipe
 from shroom.inference.run_settings import Run
-from shroom.prediction.ray.shards import Outcome, Shard
-from shroom.prediction.ray.storage import Place
-from shroom.prediction.submission_rows import list_of
+from shroom.prediction.ray.shards import Outcome, Place, Shard
+from shroom.prediction.submission_files import list_of
 
 #: The name of the file.
 MANIFEST = "manifest.json"

@@ -1,12 +1,16 @@
-"""Shards (JSON, JSON Lines, gzipped or not, or Parquet), and the worker that predicts them."""
+"""Shards (JSON, JSON Lines, gzipped or not, or Parquet): where they lie, and their worker."""
 
 from __future__ import annotations
 
 import io
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import Any
 
+from shroom.core.atomic_writing import write_atomically
+from shroom.core.extras import install_hint
 from shroom.core.paths import is_junk
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import plug_in_errors
@@ -16,11 +20,82 @@ from shroom.detectors.registry import Recipe
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import check_data, select_documents
 from shroom.prediction.predictions import predict_files
-from shroom.prediction.ray.storage import Place
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import JSON, Document
+
+
+class Place:
+    """A path, or a URI that pyarrow (``file``, ``s3``, ``gs``, ``hdfs``, ...) or fsspec reads."""
+
+    def __init__(self, address: str) -> None:
+        self.is_uri = "://" in address
+        self.address = address if self.is_uri else os.path.abspath(address)  # noqa: PTH100 - no links
+        self._system, self._path = _opened(self.address)
+
+    def of(self, name: str) -> str:
+        """Return the path or URI of a file below the place; without a name, of the place itself."""
+        before, mark, query = self.address.partition("?") if self.is_uri else (self.address, "", "")
+        return before.rstrip("/") + f"/{name}" * bool(name) + mark + query
+
+    def files(self, *, missing_ok: bool = False) -> dict[str, Any]:
+        """Return pyarrow's information on each file below the place, by name (empty for itself)."""
+        from pyarrow.fs import FileSelector, FileType
+
+        selector = FileSelector(self._path, recursive=True, allow_not_found=True)
+        try:
+            itself = self._system.get_file_info(self._path)
+            is_file = itself.type is FileType.File
+            listed = [itself] if is_file else self._system.get_file_info(selector)
+        except (OSError, ValueError) as error:
+            raise ShroomError(f"{self.address}: {error}") from error
+        if itself.type is FileType.NotFound and not missing_ok:
+            raise ShroomError(f"{self.address}: no such file or folder")
+        start = len(self._path.strip("/"))
+        files = {it.path.strip("/")[start:].lstrip("/"): it for it in listed if it.is_file}
+        return dict(sorted(files.items()))
+
+    def read(self, name: str = "") -> bytes:
+        """Return the content of a file below the place, or of itself; may raise OSError."""
+        # Uncompressed: pyarrow would inflate names that end in .gz without limits.
+        with self._system.open_input_stream(self._below(name), compression=None) as stream:
+            return bytes(stream.read())
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file below the place completely or not at all."""
+        if not self.is_uri:
+            write_atomically(Path(self.address) / name, content)
+            return
+        path = self._below(name)
+        try:
+            self._system.create_dir(path.rpartition("/")[0], recursive=True)
+            # An object appears only after its last byte has arrived.
+            with self._system.open_output_stream(path, compression=None) as stream:
+                stream.write(content)
+        except (OSError, ValueError) as error:
+            raise ShroomError(f"{self.address}: {error}") from error
+
+    def _below(self, name: str) -> str:
+        return f"{self._path.rstrip('/')}/{name}" if name else self._path
+
+
+def _opened(address: str) -> tuple[Any, str]:
+    """Return the file system of a path or URI, and the path in it."""
+    try:
+        from pyarrow import fs
+    except ImportError as error:
+        raise ShroomError(
+            f"{address}: reading this address needs pyarrow: {install_hint('ray')}"
+        ) from error
+    try:
+        try:
+            return fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
+        except ValueError:  # not one of pyarrow's own
+            return fs.FileSystem.from_uri(f"fsspec+{address}")  # type: ignore[no-any-return]
+    except (ImportError, OSError, ValueError) as error:
+        raise ShroomError(f"{address}: no file system can read this address: {error}") from error
+
 
 #: Endings of the names of shards.
 PARQUET = ".parquet"
@@ -32,17 +107,11 @@ _NAMES = ", ".join(f"*{ending}" for ending in ENDINGS)
 class Shard:
     """A file of datapoints that is predicted as a whole."""
 
-    #: Index among all shards, which are in the order of their names.
-    number: int
-    #: Path below the folder of the data; empty if the data are a single file.
-    name: str
-    #: Full path or URI, as in messages and in the manifest.
-    input: str
-    #: Size in bytes.
-    size: int
-    #: Time of the last change in nanoseconds since 1970, if the store reports it.
-    modified: int | None
-    #: The shared task.
+    number: int  # among all shards, which are in the order of their names
+    name: str  # the path below the folder of the data; empty if the data are a single file
+    input: str  # the full path or URI, as in messages and in the manifest
+    size: int  # in bytes
+    modified: int | None  # in nanoseconds since 1970, if the store reports it
     edition: Edition
 
     @property
@@ -91,20 +160,13 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
 class Outcome:
     """The predictions for a shard, or the reason why there are none."""
 
-    #: Number of the shard.
-    number: int
-    #: Predictions as JSON Lines, one for each datapoint in their order.
-    lines: bytes = b""
-    #: Problems of the data; with errors, there are no predictions.
-    problems: Problems = field(default_factory=Problems)
-    #: Why no shard can be predicted; empty if shards can be.
-    stop: str = ""
-    #: Notes for the user.
-    notes: tuple[str, ...] = ()
-    #: Identity of the detector.
-    weights: str = ""
-    #: Version of the worker's kit.
-    version: str = __version__
+    number: int  # of the shard
+    lines: bytes = b""  # predictions as JSON Lines, one for each datapoint in their order
+    problems: Problems = field(default_factory=Problems)  # with errors, there are no predictions
+    stop: str = ""  # why no shard can be predicted; empty if shards can be
+    notes: tuple[str, ...] = ()  # for the user
+    weights: str = ""  # the identity of the detector
+    version: str = __version__  # of the worker's kit
 
 
 class Worker:

@@ -31,10 +31,8 @@ _DIGITS = 6
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    #: Whether it is Hallucination.
-    label: Flags
-    #: p(Hallucination), in [0, 1].
-    p: Floats
+    label: Flags  # whether it is Hallucination
+    p: Floats  # p(Hallucination), in [0, 1]
 
     @classmethod
     def by(cls, p: Floats, threshold: float | Floats) -> Combined:
@@ -79,16 +77,11 @@ METHODS: dict[str, Callable[[Floats, Flags], Combined]] = {"mean": mean, "rank":
 class Training:
     """Labelled datapoints as columns."""
 
-    #: Log-odds of the submissions.
-    values: Floats
-    #: Task of each datapoint.
+    values: Floats  # log-odds of the submissions
     tasks: Words
-    #: The annotators' proportions.
-    p: Floats
-    #: Whether the majority label is Hallucination.
-    label: Flags
-    #: Datapoints that share a text have one group, and stay in one fold.
-    groups: NDArray[Any]
+    p: Floats  # the annotators' proportions
+    label: Flags  # whether the majority label is Hallucination
+    groups: NDArray[Any]  # datapoints that share a text have one group, and stay in one fold
 
     @property
     def columns(self) -> tuple[Floats, Words]:
@@ -122,14 +115,10 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    #: The weights.
     model: Logistic
-    #: The chosen inverse strength of the penalty.
-    c: float
-    #: The label is Hallucination if p is greater, for tasks without their own threshold.
-    threshold: float
-    #: Thresholds of tasks that have their own.
-    thresholds: dict[str, float]
+    c: float  # the chosen inverse strength of the penalty
+    threshold: float  # the label is Hallucination if p is greater
+    thresholds: dict[str, float]  # of tasks that have their own
 
     @classmethod
     def fit(cls, data: Training) -> Weighted:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.probe.fitting import Figures, Probe
-from shroom.annotate.probe.hidden_states import Frame
+from shroom.annotate.scorers.hidden_states import QUESTION, Frame
+from shroom.annotate.scorers.probe_fitting import Figures, Probe
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
+from shroom.inference import hub
 from shroom.learners.calibrators import Platt
 from shroom.learners.logistic import sigmoid
 from shroom.scoring.display.text import confidence, doubts, ends, figure, how_made, within
@@ -37,6 +39,8 @@ _ALIKE = 0.05
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC"}
 FLOOR = "floor: majority label"
 NESTED = "best, chosen within folds"
+#: Endings of PyTorch files, and where the source's notebook writes the layer.
+TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
 _POSITIONS = {
     "last": "at the question's last token",
     "before-answer": "at the last token before the answer",
@@ -92,7 +96,6 @@ class SavedProbe(Result):
 
     @property
     def name(self) -> str:
-        """The name of the model, or of its folder."""
         place = Path(self.model)
         return place.name if place.is_absolute() else self.model
 
@@ -162,7 +165,6 @@ class SavedProbe(Result):
         }
 
     def save(self, folder: Path) -> None:
-        """Write the probe."""
         from safetensors.numpy import save
 
         vectors = (self.probe.mean, self.probe.scale, self.probe.weights, self.check)
@@ -225,6 +227,62 @@ class SavedProbe(Result):
         )
 
 
+@dataclass(frozen=True)
+class LinearProbe:
+    """A probe of the source's program: a linear layer with a sigmoid, on the raw state."""
+
+    # Its layer may be negative, and its identity is a digest of the file, the model and the layer.
+
+    model: str
+    layer: int
+    weights: NDArray[np.float64]
+    bias: float
+    identity: str
+    frame: ClassVar[Frame] = Frame("completion", QUESTION, "last", "", "")
+    revision: ClassVar[str | None] = None
+
+    @classmethod
+    def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
+        """Return the probe whose ``state_dict`` is in a PyTorch file."""
+        named = _LAYER.findall(path.stem)
+        if model is None:
+            raise ShroomError(f"{path} contains only weights; specify the model of the probe")
+        if layer is None and not named:
+            raise ShroomError(f"{path} contains only weights; specify the layer of the probe")
+        number = int(named[-1]) if layer is None else layer
+        require("models", "torch")
+        import torch
+
+        try:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+            (weights,) = np.asarray(state.pop("linear.weight").double().numpy())
+            (bias,) = np.asarray(state.pop("linear.bias").double().numpy())
+        except OSError as error:
+            raise ShroomError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except Exception as error:  # a file can make the library raise anything
+            raise _unreadable(path) from error
+        if state or weights.ndim != 1 or not np.isfinite([*weights, bias]).all():
+            raise _unreadable(path)
+        about = f"{digest(path.read_bytes())} {hub.identity(model)} layer {number}"
+        return cls(model, number, weights, float(bias), about)
+
+    def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(sigmoid(np.asarray(states, np.float64) @ self.weights + self.bias))
+
+    def refuse_another(self, state: NDArray[Any], name: str) -> None:
+        """Raise :class:`ShroomError` if states and probe have different sizes."""
+        if state.shape != self.weights.shape:
+            sizes = f"its states have {len(state)} values, but the probe has {len(self.weights)}"
+            raise ShroomError(f"{name} is not the model that the probe was trained on: {sizes}")
+
+
+def _unreadable(path: Path) -> ShroomError:
+    return ShroomError(
+        f"{path} is not the state_dict of a linear probe (linear.weight and linear.bias); only "
+        "weights are read, never pickled objects"
+    )
+
+
 def compared(ci: tuple[float, float] | None, floor: float) -> int:
     """Return 1 if an interval is above a floor, -1 if it is below, 0 if neither."""
     low, high = ci or (floor, floor)
@@ -237,10 +295,8 @@ def describe_left_out(left_out: Mapping[str, int]) -> str:
 
 
 def identity(folder: Path) -> str:
-    """Return an identifier of a probe."""
     return digest((folder / ABOUT).read_bytes())
 
 
 def digest(data: bytes) -> str:
-    """Return a digest of the content of a file."""
     return hashlib.sha256(data).hexdigest()[:16]

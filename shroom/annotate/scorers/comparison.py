@@ -1,4 +1,4 @@
-"""How similar a generation is to the answer, and to the other generations."""
+"""Compare a generation with the answer and with the other generations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ from shroom.core.datapoint import pair
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
-from shroom.detectors import registry
+from shroom.detectors import nli, registry, selfcheck
 from shroom.detectors.embeddings import SentenceEncoder
-from shroom.detectors.settings import Name
+from shroom.detectors.settings import Name, Names, converted
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import plain
@@ -51,7 +51,6 @@ class Similarity(Scorer):
     question: bool = True  # whether the texts that are compared begin with the question
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         super().__post_init__()
         if self.revision and not self.model:
             raise ShroomError("revision requires a model; add one, or remove revision")
@@ -63,7 +62,6 @@ class Similarity(Scorer):
 
     @cached_property
     def identity(self) -> str:
-        """The settings, and the model that compares."""
         if self.detector:
             model = f"detector {self.detector} {self._detector.identity}"
         elif self.model:
@@ -87,7 +85,6 @@ class Similarity(Scorer):
         return [dict(zip(self.fields, similarities[group][row])) for group, row in items]
 
     def _cosines(self, groups: list[_Group], run: Run) -> Iterator[_Similarities]:
-        """Yield the cosines of embeddings."""
         texts = [_texts(*group) for group in groups]
         distinct = list(dict.fromkeys(text for row in texts for text in row))
         if self.model:
@@ -164,3 +161,99 @@ def _pairs(question: str, answer: str, generations: tuple[str, ...]) -> list[lis
 def _paired(to_answer: NDArray[Any], to_others: NDArray[Any] | None) -> _Similarities:
     others = [None] * len(to_answer) if to_others is None else to_others.tolist()
     return list(zip(np.asarray(to_answer).tolist(), others))
+
+
+@dataclass(eq=False)
+class NLI(Scorer):
+    """Compares each normal generation with the answer."""
+
+    # The premise is the answer, after the question if so set, because an answer may be a mere name.
+
+    name = "nli"
+    fields = ("nli_entailment_score", "nli_contradiction_score")
+    uses_precision = True
+    model: Names  # sequence classifiers: folders or names on the hub; their mean counts
+    revision: Names | None = None  # A commit, tag or branch of each
+    question: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._detector = nli.NLI(self.model, self.revision)
+
+    @cached_property
+    def identity(self) -> str:
+        return f"nli {self._detector.identity} {self.question}"
+
+    def item(self, question: Question, place: int) -> Item:
+        before = f"{question.question} " if self.question else ""
+        return before + question.answer, question.generation[place].text
+
+    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
+        columns = self._detector.probabilities(items, run)[:, [0, 2]]
+        return [dict(zip(self.fields, row)) for row in columns.tolist()]
+
+
+Method = Literal["ngram", "nli", "bertscore"]
+
+
+@dataclass(eq=False)
+class SelfCheck(Scorer):
+    """Compares each normal generation with the question's other normal ones."""
+
+    # 1 - p of the detector ``selfcheck`` with the other generations as samples: 1 is agreement.
+    # Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5.
+    # A single normal generation has no others to agree with, and gets no scores.
+
+    name = "selfcheck"
+    uses_precision = True
+    methods: Names = ("ngram",)  # some of ``ngram``, ``nli`` and ``bertscore``
+    nli_model: Name | None = None
+    encoder: Name | None = None
+    nli_revision: Name | None = None  # A commit, tag or branch on the hub
+    encoder_revision: Name | None = None
+    n: int = 1  # the order of the n-grams, from 1 to 9
+    aggregate: str = "average"  # ``average`` or ``max`` of the n-grams' surprise
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for method in self.methods:
+            converted("methods", method, Method)
+        self._models = {
+            "ngram": (None, None),
+            "nli": (self.nli_model, self.nli_revision),
+            "bertscore": (self.encoder, self.encoder_revision),
+        }
+        for method, setting in (("nli", "nli_model"), ("bertscore", "encoder")):
+            if method in self.methods and getattr(self, setting) is None:
+                raise ShroomError(f"methods: {method} needs a model; set {setting}")
+        self.fields = tuple(f"selfcheck_{method}_score" for method in self.methods)
+        self._checks = []
+        for method in self.methods:
+            model, revision = self._models[method]
+            settings: dict[str, Any] = {"variant": method, "model": model, "revision": revision}
+            settings |= {"n": self.n, "aggregate": self.aggregate}
+            self._checks.append(selfcheck.SelfCheck(**settings))
+
+    @cached_property
+    def identity(self) -> str:
+        models = [
+            f"{method} {hub.identity(model, revision) if model else f'{self.n} {self.aggregate}'}"
+            for method, (model, revision) in self._models.items()
+            if method in self.methods
+        ]
+        return f"selfcheck {', '.join(models)}"
+
+    def places(self, question: Question) -> tuple[int, ...]:
+        """Return the places of the normal generations if there are several."""
+        places = normal(question)
+        return places if len(places) > 1 else ()
+
+    def item(self, question: Question, place: int) -> Item:
+        others = [question.generation[other].text for other in normal(question) if other != place]
+        return question.generation[place].text, tuple(others)
+
+    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
+        """Return the agreement of each generation with the others, by each method."""
+        texts, others = map(list, zip(*items))
+        columns = [(1 - check.against(texts, others, run)).tolist() for check in self._checks]
+        return [dict(zip(self.fields, row)) for row in zip(*columns)]

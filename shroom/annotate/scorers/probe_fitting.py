@@ -137,7 +137,6 @@ class Figures:
     layers: Mapping[int, Scores]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for json."""
         plain = {**{name: vars(self)[name] for name in _PLAIN}, "seed": self.how.seed}
         layers = [{"layer": n, **_flat(scores)} for n, scores in self.layers.items()]
         return {**plain, "nested": _flat(self.nested), **self.how.to_dict(), "layers": layers}

@@ -1,17 +1,24 @@
-"""Fitted calibrators, and how good probabilities and labels are before and after them."""
+"""Fitted calibrators, their figures before and after, and their file."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
-from collections.abc import Mapping
+from codecs import BOM_UTF8
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.learners.calibrators import Calibrator
+from shroom.core.paths import Source
+from shroom.core.problems import ShroomError, show
+from shroom.core.version import __version__
+from shroom.learners.calibrators import METHODS, Calibrator
 from shroom.learners.logistic import Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.metrics.calibration import brier_decomposition, log_loss
@@ -21,7 +28,7 @@ from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import auroc, average_precision
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.metrics.reliability import BINS, Reliability, reliability
-from shroom.scoring.align import AlignedPair
+from shroom.scoring.align import AlignedPair, Pair
 from shroom.scoring.result import Plain, signature
 from shroom.scoring.rows import Rows
 from shroom.scoring.tables import Estimate, score_cells
@@ -33,16 +40,11 @@ Figures = dict[str, "float | None"]
 class Fitted(Plain):
     """A calibrator and a threshold, and the gold that they were fitted on."""
 
-    #: Maps p to the annotators' proportion.
-    calibrator: Calibrator
-    #: The label is Hallucination if the calibrated p is greater.
-    threshold: float
-    #: Number of items.
-    n: int = 0
-    #: Hash of the gold; see :attr:`shroom.scoring.rows.Rows.hash`.
-    gold: str = ""
-    #: Hash of the gold in any order; see :func:`rows_hash`.
-    rows: str = ""
+    calibrator: Calibrator  # maps p to the annotators' proportion
+    threshold: float  # the label is Hallucination if the calibrated p is greater
+    n: int = 0  # the number of items
+    gold: str = ""  # hash of the gold; see shroom.scoring.rows.Rows.hash
+    rows: str = ""  # hash of the gold in any order
     keys = ("method", "calibrator", "threshold")
 
     @property
@@ -124,8 +126,7 @@ class Quality(Plain):
 class TrackQuality(Plain):
     """The figures of one track before and after calibration."""
 
-    #: The file of predictions.
-    file: str
+    file: str  # of predictions
     track: str
     split: str
     n: int
@@ -189,3 +190,78 @@ def _of_probabilities(p: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
 
 def _defined(figures: dict[str, float]) -> Figures:
     return {name: None if math.isnan(value) else value for name, value in figures.items()}
+
+
+#: The key that identifies the file, and the format that this version writes and reads.
+KEY, FORM = "shroom_calibrator", 1
+
+
+def fitted_for(fitted: Mapping[str, Fitted], track: Pair) -> Fitted:
+    """Return the calibrator of a track, or the only calibrator if the track is unknown."""
+    file, name, names = track.predictions.file, track.name.track, " and ".join(fitted)
+    if not track.name.split and track.gold is None:
+        if len(fitted) == 1:
+            return next(iter(fitted.values()))
+        expected = track.edition.expected_name(track.edition.submitted)
+        raise ShroomError(
+            f"{file}: the name does not show the track, and there are calibrators for {names}; "
+            f"rename the file to {expected}"
+        )
+    if name not in fitted:
+        raise ShroomError(
+            f"{file} belongs to {name}, but the calibrator was fitted on {names}; fit a "
+            f"calibrator on {name}"
+        )
+    return fitted[name]
+
+
+def calibrator_text(results: Sequence[TrackQuality]) -> str:
+    """Return the text of the file for fitted calibrators and their figures."""
+    tracks = {
+        result.track: {**result.to_dict(), "gold": result.fitted.gold, "rows": result.fitted.rows}
+        for result in results
+    }
+    content = {KEY: FORM, "shroom": __version__, "tracks": tracks}
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def calibrators_in(file: Source) -> dict[str, Fitted]:
+    """Return the calibrators in a file that ``shroom calibrate`` has written, by track."""
+    try:
+        content = msgspec.json.decode(Path(file).read_bytes().removeprefix(BOM_UTF8))
+    except (msgspec.DecodeError, RecursionError) as error:
+        message = (
+            f"{file} is not a calibrator written by 'shroom calibrate', because it is not JSON"
+        )
+        raise ShroomError(message) from error
+    if not isinstance(content, dict) or KEY not in content:
+        raise ShroomError(f"{file} is not a calibrator written by 'shroom calibrate'")
+    if content[KEY] != FORM:
+        raise ShroomError(
+            f"{file}: this version of the kit reads format {FORM}, but the calibrator has format "
+            f"{show(content[KEY])}; fit it again"
+        )
+    try:
+        tracks = msgspec.convert(content.get("tracks"), Tracks)
+        return {
+            name: Fitted(
+                METHODS[it.method].from_dict(it.calibrator), it.threshold, it.n, it.gold, it.rows
+            )
+            for name, it in tracks.items()
+        }
+    except (KeyError, msgspec.ValidationError) as error:
+        raise ShroomError(f"{file} is damaged ({error}); fit it again") from error
+
+
+class _Track(msgspec.Struct):
+    """A track in the file, whose figures are not read."""
+
+    method: str
+    calibrator: dict[str, Any]
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    n: int
+    gold: str
+    rows: str
+
+
+Tracks = Annotated[dict[str, _Track], msgspec.Meta(min_length=1)]

@@ -1,1 +1,0 @@
-"""The knowledge probe: what a model knows, from its hidden states."""

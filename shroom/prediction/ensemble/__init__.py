@@ -1,1 +1,0 @@
-"""Ensembles of submissions: members, columns, and the ways to combine them."""
