@@ -81,6 +81,7 @@ def command(
         edition, track = settings["edition"], settings["track"]
         text, problems = _rows(submissions, gold, form, edition, track)
         deliver(text, output)
+        say([f"wrote {output}"] if output != "-" else [])
         say(problems)
         return
     from shroom.core.extras import require
