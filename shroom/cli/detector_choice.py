@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,13 +17,15 @@ def detector_and_data(
     arguments: tuple[str, ...], *, anywhere: bool = False, kind: str = "binary"
 ) -> tuple[str, str]:
     """Return the detector and the data; with ``anywhere``, the data may be a URL."""
+    expected = "expected DATA, or DETECTOR and DATA"
     if len(arguments) > 2:
-        raise click.UsageError(
-            f"expected DATA, or DETECTOR and DATA, got {len(arguments)} arguments"
-        )
+        raise click.UsageError(f"{expected}, got {len(arguments)} arguments")
     *named, data = arguments
-    if not named and data in REGISTRY:
-        raise click.UsageError(f"{data} is a detector; also specify DATA")
+    if data in REGISTRY and not (named and Path(data).exists()):
+        raise click.UsageError(f"{data} is a detector; {expected}")
+    for name in named:
+        if name not in REGISTRY and not name.endswith(".toml") and Path(name).exists():
+            raise click.UsageError(f"{name} is not a detector; {expected}")
     if not anywhere or "://" not in data:
         data = INPUT.convert(data, None, None)
     return (named[0] if named else DEFAULTS.get(kind, DEFAULT)), data
