@@ -6,6 +6,7 @@ import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Callable
 
 import click
@@ -19,6 +20,8 @@ from shroom.core.printing import TABLE_WIDTH
 from shroom.core.problems import Problems, ShroomError
 
 OUTPUT_OPTION = option("-o --output", "Write to this file instead of stdout.", OUTPUT)
+#: The formats that endings of file names stand for.
+_ENDINGS = {".csv": "csv", ".htm": "html", ".html": "html", ".json": "json", ".md": "markdown"}
 _HTML_OPTION = option("--html", "Also write a self-contained HTML page to this file.", OUTPUT)
 
 
@@ -82,6 +85,17 @@ class Targets:
         return int(outcome.wrong)
 
 
+def _refuse_other_ending(targets: Targets, forms: Sequence[str]) -> None:
+    """Refuse an output file whose ending names another format; ``forms`` are the verb's formats."""
+    named = _ENDINGS.get(Path(targets.output or "").suffix.lower(), targets.form)
+    if named != targets.form:
+        fix = "--html or " if named == "html" else f"--format {named} or "
+        raise click.UsageError(
+            f"{targets.output} would contain {targets.form}, not {named}; use "
+            f"{fix if named in forms else ''}another ending"
+        )
+
+
 def result_options(
     *reads: str,
     about: str = "Print tables, or one JSON object.",
@@ -100,6 +114,7 @@ def result_options(
             file = values.pop("output") if output else None
             page = values.pop("html") if html else None
             targets = click.get_current_context().obj = Targets(form, file, page, inputs)
+            _refuse_other_ending(targets, [*forms, "json", *(["html"] if html else [])])
             made = function(**values)
             return 0 if made is None else targets.write(made)
 
