@@ -18,9 +18,8 @@ from shroom.annotate.generations import read
 from shroom.annotate.rankers import OUTPUTS, Ranked
 from shroom.annotate.run_scorers import ScoringResult, Work, is_finished, score
 from shroom.cli import verb
-from shroom.cli.options import flag, format_option, option
+from shroom.cli.options import FILE, INPUT, flag, format_option, option
 from shroom.cli.output import json_text, note, read_aloud, say, say_alike
-from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.running import RESUME, resumable, run_options, shown_progress
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.printing import counted

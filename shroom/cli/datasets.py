@@ -12,9 +12,17 @@ import click
 
 from shroom.cli import group
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import DATA_SET_NAMES, flag, format_option, interval_options, option
+from shroom.cli.options import (
+    DATA_SET_NAMES,
+    INPUT,
+    OUTPUT,
+    Number,
+    flag,
+    format_option,
+    interval_options,
+    option,
+)
 from shroom.cli.output import note, read_aloud, say
-from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.result_options import Outcome, Targets, result_options
 from shroom.cli.running import shown_progress
 from shroom.core.atomic_writing import prepare, write_files

@@ -8,8 +8,7 @@ import click
 
 from shroom.cli import group
 from shroom.cli.edition_choice import edition_named, edition_option, named_edition
-from shroom.cli.options import METRIC_OPTION, METRICS_OPTION, interval_options, option
-from shroom.cli.parameter_types import INPUT, PATH
+from shroom.cli.options import INPUT, METRIC_OPTION, METRICS_OPTION, PATH, interval_options, option
 from shroom.cli.result_options import Outcome, result_options
 from shroom.scoring.result import Result
 

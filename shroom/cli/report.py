@@ -12,16 +12,19 @@ from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option, refuse_other_kinds
 from shroom.cli.options import (
     BY_OPTION,
+    INPUT,
     METRICS_OPTION,
+    OUTPUT,
+    PATH,
     TRACK_OPTION,
     TRIALS_OPTION,
+    Number,
     format_option,
     interval_options,
     is_given,
     option,
 )
 from shroom.cli.output import deliver, deliver_page, json_text, say, say_alike
-from shroom.cli.parameter_types import INPUT, OUTPUT, PATH, Number
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.problems import Problems
 from shroom.report.figure_files import FORMATS

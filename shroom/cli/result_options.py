@@ -11,9 +11,8 @@ from typing import Any, Callable
 
 import click
 
-from shroom.cli.options import Decorator, combined, format_option, option, refuse_two_pipes
+from shroom.cli.options import OUTPUT, Decorator, combined, format_option, option, refuse_two_pipes
 from shroom.cli.output import deliver, deliver_page, say, say_alike
-from shroom.cli.parameter_types import OUTPUT
 from shroom.core.atomic_writing import check_targets
 from shroom.core.paths import Source
 from shroom.core.printing import TABLE_WIDTH
