@@ -11,7 +11,7 @@ import click
 from shroom.annotate.generations import read
 from shroom.annotate.probe.hidden_states import MODES, POSITIONS
 from shroom.cli import group
-from shroom.cli.annotate_run import has_ended, scored
+from shroom.cli.annotate import has_ended, scored
 from shroom.cli.options import FOLDER, INPUT, ON_DISK, flag, interval_options, option, usage_errors
 from shroom.cli.output import read_aloud, say, say_alike
 from shroom.cli.result_options import result_options
