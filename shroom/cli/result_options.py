@@ -84,15 +84,12 @@ class Targets:
         return int(outcome.wrong)
 
 
-def _refuse_other_ending(targets: Targets, forms: Sequence[str]) -> None:
-    """Refuse an output file whose ending names another format; ``forms`` are the verb's formats."""
-    named = _ENDINGS.get(Path(targets.output or "").suffix.lower(), targets.form)
-    if named != targets.form:
-        fix = "--html or " if named == "html" else f"--format {named} or "
-        raise click.UsageError(
-            f"{targets.output} would contain {targets.form}, not {named}; use "
-            f"{fix if named in forms else ''}another ending"
-        )
+def refuse_other_ending(output: str | None, form: str, options: Mapping[str, str]) -> None:
+    """Refuse an output whose ending names another format; ``options`` choose the formats."""
+    named = _ENDINGS.get(Path(output or "").suffix.lower(), form)
+    if named != form:
+        fix = " or ".join(filter(None, [options.get(named), "another ending"]))
+        raise click.UsageError(f"{output} would contain {form}, not {named}; use {fix}")
 
 
 def result_options(
@@ -103,6 +100,8 @@ def result_options(
     html: bool = False,
 ) -> Decorator:
     """Add the options of a result, and write it; ``reads`` are the parameters with inputs."""
+    choices = {name: f"--format {name}" for name in ("json", *forms)}
+    choices |= {"html": "--html"} if html else {}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -113,7 +112,7 @@ def result_options(
             file = values.pop("output") if output else None
             page = values.pop("html") if html else None
             targets = click.get_current_context().obj = Targets(form, file, page, inputs)
-            _refuse_other_ending(targets, [*forms, "json", *(["html"] if html else [])])
+            refuse_other_ending(file, form, choices)
             made = function(**values)
             return 0 if made is None else targets.write(made)
 
