@@ -137,7 +137,7 @@ def fetch(
             bar(done, total, url.rsplit("/", 1)[-1])
 
         files = download.fetch(listing.name, folder, force=force, report=report, **settings)
-    say(map(_line, files))
+    say(map(_origin, files))
     if listing.by_hand:
         note(listing.by_hand)
     about = {"name": listing.name, "folder": str(folder), "files": [*map(asdict, files)]}
@@ -152,7 +152,7 @@ def _show_licences(missing: list[File], listing: Source, folder: Path) -> None:
         say([f"  {file.name} ({size}), licence: {file.licence}, from {origin}"])
 
 
-def _line(file: Stored) -> str:
+def _origin(file: Stored) -> str:
     state = "already exists" if file.url is None else f"downloaded from {file.url}"
     unknown = " (not verified: the hash of the public file is not known)"
     checked = f"sha256 {file.sha256}" + (" (verified)" if file.verified else unknown)
