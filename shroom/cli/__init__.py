@@ -112,7 +112,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """Verbs under headings, whose modules (``prefix`` and the verb) are imported on call."""
+    """Verbs under headings; a verb without a command is a module, imported when it is called."""
 
     command_class = Command
 
@@ -126,7 +126,7 @@ class Group(click.Group):
         return self.verbs or super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.verbs:
+        if cmd_name in self.commands or cmd_name not in self.verbs:
             return super().get_command(ctx, cmd_name)
         module = importlib.import_module(f"shroom.cli.{self.prefix}{cmd_name}")
         command: click.Command = module.command

@@ -1,8 +1,33 @@
-"""``shroom annotate``: a group of commands, each imported when it is called."""
+"""``shroom annotate`` and ``shroom annotate run``."""
 
 from __future__ import annotations
 
+import functools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shroom.annotate.base import Scorer
+from shroom.annotate.config import Config
+from shroom.annotate.generations import OUTPUTS, read
+from shroom.annotate.rankers import Ranked
+from shroom.annotate.run_scorers import ScoringResult, Work, is_finished, score
 from shroom.cli import group
+from shroom.cli.options import FILE, INPUT, flag, format_option, option
+from shroom.cli.output import json_text, note, read_aloud, say, say_alike
+from shroom.cli.running import RESUME, resumable, run_options, shown_progress
+from shroom.core.atomic_writing import check_targets, write_atomically
+from shroom.core.printing import counted
+from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher import Question
+from shroom.inference.run_settings import Run
+from shroom.inference.store import Store, kept
+from shroom.scoring.tables import text
 
 
 @group(
@@ -24,3 +49,147 @@ def command() -> None:
     shroom annotate run annotate.yaml
     shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
     """
+
+
+CONFIG = """\b
+An example of CONFIG:
+  data: generations.jsonl
+  scorers:
+    - unigram
+    - similarity: {model: BAAI/bge-large-zh-v1.5}
+  ranker:
+    percentile: {up: 70, down: 30}
+  output: labelled.jsonl
+  ranked: ranked.jsonl
+"""
+
+
+@command.command("run", epilog=CONFIG)
+@click.argument("config", type=FILE)
+@RESUME
+@flag("--dry-run", "Show what would be scored and how much it would cost, and exit.")
+@option("--against", "Human judgements to compare scores and categories with.", INPUT)
+@run_options()
+@format_option("text", "json", about="Print the summary as text, or as one JSON object.")
+def _run(
+    *, config: str, resume: bool, dry_run: bool, against: str | None, run: Run, form: str
+) -> int:
+    """Score and rank generations with the settings in CONFIG.
+
+    Without scorers in CONFIG, only rank the generations, which must already have scores.
+
+    Examples
+    --------
+    shroom annotate run annotate.yaml --dry-run
+    shroom annotate run annotate.yaml
+    shroom annotate run annotate.yaml --resume --format json
+    """
+    plan = Config.read(config)
+    outputs = [*plan.outputs.values()]
+    check_targets([*outputs, plan.partial], [config, *plan.data, against])
+    questions = read_aloud(read, *plan.data)
+    if dry_run:
+        with kept(plan.partial, note, resume=True) as store:
+            store.unfinished = True
+            click.echo(_rehearsal(plan.scorers, questions, store, run, form), nl=False)
+        return 0
+    judgements = None
+    if against is not None:
+        from shroom.annotate.human_agreement import judged, read_judgements
+
+        judgements = read_judgements(against)
+        judged(questions, judgements)  # before hours of scoring
+    elif plan.scorers and resume and has_ended(plan.partial, outputs, questions, plan.scorers):
+        return 0
+    with scored(plan.scorers, questions, plan.partial, run, resume=resume) as result:
+        ranked = plan.ranker.rank(result.questions) if plan.ranker else None
+        for key, path in plan.outputs.items():
+            write_atomically(path, OUTPUTS[key](ranked.questions if ranked else result.questions))
+    click.echo(_summary(result, ranked, form, judgements), nl=False)
+    say(f"note: {sentence}" for sentence in (ranked.notes if ranked else []))
+    if not result.failed:
+        return 0
+    say_alike(
+        f"item {it.question}: generation[{it.generation}]: {it.scorer}: {it.reason}"
+        for it in result.failed
+    )
+    say([f"missing scores: {len(result.failed)}; to try again, add --resume"])
+    return 1
+
+
+def has_ended(
+    partial: Path, outputs: Sequence[Path], questions: Sequence[Question], scorers: Sequence[Scorer]
+) -> bool:
+    """Return whether an earlier run has written all outputs, and report it if so."""
+    if partial.exists() or not all(path.is_file() for path in outputs):
+        return False
+    try:
+        finished = is_finished(questions, scorers, read(outputs[0]))
+    except ShroomError:
+        return False
+    if finished:
+        again = "to run the command again, leave out --resume"
+        say([f"{outputs[0]} is complete, so there is nothing to resume; {again}"])
+    return finished
+
+
+@contextmanager
+def scored(
+    scorers: Sequence[Scorer], questions: list[Question], partial: Path, run: Run, *, resume: bool
+) -> Iterator[ScoringResult]:
+    """Provide the result of scorers; store scores until the context ends or if any failed."""
+    if not scorers:
+        yield score(questions, scorers)
+        return
+    with resumable(partial, "score", resume=resume, refuse=True) as store:
+        run = replace(run, note=functools.cache(note))
+        result = score(questions, scorers, store, run, shown_progress)
+        store.unfinished = bool(result.failed)
+        yield result
+
+
+def _rehearsal(
+    scorers: Sequence[Scorer], questions: list[Question], store: Store, run: Run, form: str
+) -> str:
+    """Return the number of generations that each scorer would score, and their cost."""
+    n_generations = sum(len(question.generation) for question in questions)
+    rows: list[dict[str, Any]] = []
+    lines = [f"{counted(len(questions), 'question')}, {counted(n_generations, 'generation')}"]
+    for scorer in scorers:
+        work = Work.of(scorer, questions, store, run)
+        n, known = len(work.missing), work.n_known
+        cost = scorer.cost(work.missing) if n else ""
+        counts = {"scorer": scorer.name, "to_score": n, "known": known}
+        rows.append({**counts, "fields": list(scorer.fields), "cost": cost or None})
+        scored_before = f", {known} already scored" if known else ""
+        fields, price = ", ".join(scorer.fields), f"; {cost}" if cost else ""
+        lines.append(f"{scorer.name}: {n} to score{scored_before} -> {fields}{price}")
+    summary = {"questions": len(questions), "generations": n_generations, "scorers": rows}
+    return json_text(summary) if form == "json" else "\n".join(lines) + "\n"
+
+
+def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements: Any) -> str:
+    summary: dict[str, Any] = {
+        "questions": len(result.questions),
+        "scored": result.computed,
+        "known": result.reused,
+        "failed": [vars(failure) for failure in result.failed],
+    }
+    lines = []
+    for name, n in result.computed.items():
+        scored_before = f", {result.reused[name]} reused" if result.reused[name] else ""
+        lines.append(f"{name}: {n} scored{scored_before}")
+    if ranked is not None:
+        categories = Counter(q.category or "not ranked" for q in ranked.questions).most_common()
+        n = sum(len(question.rank or ()) > 1 for question in ranked.questions)
+        summary |= {"categories": dict(categories), "limits": ranked.limits, "ranked": n}
+        lines.append(", ".join(f"{n} {word}" for word, n in categories))
+        lines.append(f"{counted(n, 'ranking')} of two or more generations")
+        lines += [f"{word} {value:.4f}" for word, value in ranked.limits.items()]
+    if judgements is not None:
+        from shroom.annotate.human_agreement import agreement
+
+        agreements = agreement(ranked.questions if ranked else result.questions, judgements)
+        summary = {"verdict": agreements.verdict, **summary, "against": agreements.to_dict()}
+        lines = [agreements.verdict, "", *lines, "", text(agreements.tables()).rstrip("\n")]
+    return json_text(summary) if form == "json" else "\n".join(lines) + "\n"

@@ -23,9 +23,10 @@ from shroom.annotate.generate import (
 )
 from shroom.cli import group
 from shroom.cli.options import (
-    MAX_COST,
-    SETTINGS,
+    INPUT,
+    ON_DISK,
     Decorator,
+    Number,
     flag,
     is_given,
     option,
@@ -33,8 +34,15 @@ from shroom.cli.options import (
     usage_errors,
 )
 from shroom.cli.output import read_aloud, say, say_alike
-from shroom.cli.parameter_types import INPUT, ON_DISK, Number
-from shroom.cli.running import RESUME, partial_of, resumable, run_options, watched
+from shroom.cli.running import (
+    MAX_COST,
+    RESUME,
+    SETTINGS,
+    partial_of,
+    resumable,
+    run_options,
+    watched,
+)
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.json_writing import json_lines
 from shroom.core.printing import counted

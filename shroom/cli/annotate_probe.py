@@ -11,10 +11,9 @@ import click
 from shroom.annotate.generations import read
 from shroom.annotate.scorers.hidden_states import MODES, POSITIONS
 from shroom.cli import group
-from shroom.cli.annotate_run import has_ended, scored
-from shroom.cli.options import flag, interval_options, option, usage_errors
+from shroom.cli.annotate import has_ended, scored
+from shroom.cli.options import FOLDER, INPUT, ON_DISK, flag, interval_options, option, usage_errors
 from shroom.cli.output import read_aloud, say, say_alike
-from shroom.cli.parameter_types import FOLDER, INPUT, ON_DISK
 from shroom.cli.result_options import result_options
 from shroom.cli.running import RESUME, if_interrupted, partial_of, run_options, shown_progress
 from shroom.core.atomic_writing import check_targets, write_atomically

@@ -14,9 +14,8 @@ from shroom import bundle
 from shroom.bundle.checking import COMMIT
 from shroom.cli import verb
 from shroom.cli.edition_choice import SHROOM, edition_given, named_edition
-from shroom.cli.options import flag, option
+from shroom.cli.options import INPUT, OUTPUT, flag, option
 from shroom.cli.output import note, read_aloud, say
-from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.datapoint import TASKS
 from shroom.core.extras import install_hint
 from shroom.core.problem_codes import ERROR

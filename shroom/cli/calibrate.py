@@ -10,9 +10,8 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import flag, is_given, option
+from shroom.cli.options import FILE, INPUT, OUTPUT, flag, is_given, option
 from shroom.cli.output import deliver, write_predictions
-from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.cli.result_options import Outcome, result_options
 from shroom.core.atomic_writing import check_targets
 from shroom.core.problems import printable

@@ -10,14 +10,15 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import EDITION_OR_DATA_SET, SHROOM, form_of_gold
 from shroom.cli.options import (
+    INPUT,
     NAMES_OPTIONS,
+    OUTPUT,
     flag,
     format_option,
     option,
     refuse_two_pipes,
 )
 from shroom.cli.output import json_text, note, say
-from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.printing import printable
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check

@@ -8,8 +8,7 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import METRICS_OPTION, TRIALS_OPTION, interval_options, option
-from shroom.cli.parameter_types import INPUT
+from shroom.cli.options import INPUT, METRICS_OPTION, TRIALS_OPTION, interval_options, option
 from shroom.cli.result_options import Outcome, result_options
 
 

@@ -1,8 +1,40 @@
-"""``shroom datasets``: a group of commands, each imported when it is called."""
+"""``shroom datasets`` and its commands, except ``convert``."""
 
 from __future__ import annotations
 
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
 from shroom.cli import group
+from shroom.cli.edition_choice import edition_option
+from shroom.cli.options import (
+    DATA_SET_NAMES,
+    INPUT,
+    OUTPUT,
+    Number,
+    flag,
+    format_option,
+    interval_options,
+    option,
+)
+from shroom.cli.output import note, read_aloud, say
+from shroom.cli.result_options import Outcome, Targets, result_options
+from shroom.cli.running import shown_progress
+from shroom.core.atomic_writing import prepare, write_files
+from shroom.core.paths import CACHE, cache_folder
+from shroom.core.problems import ShroomError
+from shroom.datasets.download import fetch as download
+from shroom.datasets.download.sources import File, Source, Stored, place_of, present_files, source
+from shroom.evaluation.corruption.corrupt import ANY_LANGUAGE, MAX_P, METHODS, corrupted_data
+from shroom.evaluation.corruption.reading import read
+from shroom.metrics.intervals import Intervals
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.input_files import JSON
 
 
 @group(
@@ -25,3 +57,157 @@ def command() -> None:
     shroom datasets convert felm felm/all.jsonl -o felm.json
     shroom datasets corrupt val.model-agnostic.json -o corrupted.json
     """
+
+
+@command.command("describe")
+@click.argument("name", shell_complete=DATA_SET_NAMES)
+@click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
+@interval_options(1000, method=False)
+@result_options("paths")
+@click.pass_obj
+def describe(
+    targets: Targets, /, name: str, paths: tuple[str, ...], intervals: Intervals
+) -> Outcome:
+    """Describe the files of the data set NAME: counts, labels, agreement and other statistics.
+
+    Without PATH, read the files in $SHROOM_DATA if it contains NAME, otherwise the fetched files.
+
+    Examples
+    --------
+    shroom datasets describe semeval2024 gold/
+    shroom datasets describe mushroom2025 docs/examples/mushroom2025/gold --no-ci
+    shroom datasets describe semeval2024 gold/ --format json -o description.json
+    """
+    from shroom.datasets import description
+
+    if not paths:
+        targets.refuse_inputs(place_of(name))
+    result = description.describe(name, paths, intervals)
+    return Outcome(result, [result.problems])
+
+
+@command.command("fetch")
+@click.argument("name", shell_complete=DATA_SET_NAMES)
+@option(
+    "--to folder",
+    f"Destination folder.  [default: a folder in the cache; see {CACHE}]",
+    click.Path(path_type=Path),
+)
+@option(
+    "--mirror mirrors",
+    "URL of a mirror to try before the original source; may be repeated.",
+    multiple=True,
+    metavar="URL",
+)
+@flag("--force", "Download all files again and replace them.")
+@flag("--yes", "Accept the licences without asking.")
+@option(
+    "--timeout",
+    "Seconds to wait for a response from the server.",
+    Number(0, 86400, min_open=True),
+    download.TIMEOUT,
+)
+@format_option("text", "json", about="Print the folder, or one JSON object that lists all files.")
+def fetch(
+    *, name: str, folder: Path | None, force: bool, yes: bool, form: str, **settings: Any
+) -> None:
+    """Download the public files of the data set NAME, and print their folder.
+
+    Files with a known SHA-256 hash are verified, and existing files are not downloaded again.
+
+    Examples
+    --------
+    shroom datasets fetch felm
+    shroom datasets fetch felm --to data/felm --yes
+    shroom datasets fetch felm --force --format json
+    """
+    listing = source(name)
+    folder = folder or cache_folder(listing.name)
+    present = {} if force else present_files(listing, folder)
+    missing = [file for file in listing.files if file.name not in present]
+    if missing:
+        _show_licences(missing, listing, folder)
+        watched = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+        if watched and not yes and not click.confirm("Store these files?", default=True, err=True):
+            raise ShroomError(f"{listing.name}: nothing was stored")
+    with shown_progress(listing.name) as bar:
+
+        def report(done: int, total: int, url: str) -> None:
+            bar(done, total, url.rsplit("/", 1)[-1])
+
+        files = download.fetch(listing.name, folder, force=force, report=report, **settings)
+    say(map(_origin, files))
+    if listing.by_hand:
+        note(listing.by_hand)
+    about = {"name": listing.name, "folder": str(folder), "files": [*map(asdict, files)]}
+    click.echo(json.dumps(about) if form == "json" else str(folder))
+
+
+def _show_licences(missing: list[File], listing: Source, folder: Path) -> None:
+    say([f"{listing.name}: files to store in {folder}:"])
+    for file in missing:
+        size = f"{file.size} bytes" if file.size is not None else "size unknown"
+        origin = (*file.urls, *file.archives)[0]
+        say([f"  {file.name} ({size}), licence: {file.licence}, from {origin}"])
+
+
+def _origin(file: Stored) -> str:
+    state = "already exists" if file.url is None else f"downloaded from {file.url}"
+    unknown = " (not verified: the hash of the public file is not known)"
+    checked = f"sha256 {file.sha256}" + (" (verified)" if file.verified else unknown)
+    tried = f" (after failed downloads: {'; '.join(file.refusals)})" if file.refusals else ""
+    return f"{file.file}: {state}{tried}; {checked}"
+
+
+@command.command("corrupt")
+@click.argument("data", type=INPUT)
+@option(
+    "-o --output",
+    "Write to this .json or .jsonl file, to corrupted.json in this folder, or to stdout (-).",
+    OUTPUT,
+    required=True,
+)
+@option(
+    "--method methods",
+    "Method of corruption; may be repeated.  [default: all]",
+    METHODS,
+    multiple=True,
+)
+@option("--seed", "Random seed for the corruptions.", click.IntRange(0), 0)
+@flag("--balanced even", "Write only items that can be corrupted, each with one corrupted version.")
+@option("--max-p", "Highest p at which an item counts as faithful.", Number(0, 1), MAX_P)
+@flag("--assume-faithful", "Use unlabelled items as faithful items.")
+@edition_option("data")
+@format_option("text", "json", about="Print the summary as text, or as one JSON object.")
+def corrupt(
+    data: str, output: str, form: str, edition: Edition, methods: tuple[str, ...], **settings: Any
+) -> None:
+    """Make faithful items of DATA inconsistent, and record every edit.
+
+    The output contains each faithful item, followed by its corrupted versions.
+
+    Examples
+    --------
+    shroom datasets corrupt val.model-agnostic.json -o corrupted.json
+    shroom datasets corrupt val.model-agnostic.json --method number --balanced -o hard.json
+    shroom datasets corrupt gold/ --max-p 0.3 --seed 7 -o corrupted.jsonl
+    """
+    if form == "json" and output == "-":
+        raise click.UsageError("the data and the summary cannot both go to stdout; use -o FILE")
+    prepare(output, ["corrupted.json"], [data], JSON)
+    items = read_aloud(read, data, edition=edition)
+    chosen = [*dict.fromkeys(methods or METHODS)]
+    try:
+        corrupted = corrupted_data(items, chosen, **settings)
+    except ShroomError as error:
+        raise ShroomError(f"{data}: {error}") from error
+    if corrupted.foreign and {*chosen} - {ANY_LANGUAGE}:
+        note(
+            f"faithful items that seem not to be English: {corrupted.foreign} of "
+            f"{corrupted.faithful}; only the method {ANY_LANGUAGE} corrupts these items"
+        )
+    write_files(output, {"corrupted.json": corrupted.text}, [data])
+    path = f"{output.rstrip('/')}/corrupted.json" if Path(output).is_dir() else output
+    counts = f"{corrupted.kept} faithful and {corrupted.inconsistent} inconsistent items"
+    say([f"wrote {counts} to {path}"])
+    click.echo(corrupted.render(form), nl=False, err=output == "-")

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.cli import verb
-from shroom.cli.options import DATA_SET_NAMES, option, refuse_two_pipes
+from shroom.cli.options import DATA_SET_NAMES, INPUT, OUTPUT, option, refuse_two_pipes
 from shroom.cli.output import read_aloud, say
-from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import ending, names_a_file, prepare, write_files
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError

@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from shroom.cli import group
-from shroom.cli.options import option
+from shroom.cli.options import INPUT, OUTPUT, option
 from shroom.cli.output import deliver, json_text, say
-from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.result_options import OUTPUT_OPTION
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError, printable

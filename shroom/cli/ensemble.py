@@ -8,9 +8,8 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import option, usage_errors
+from shroom.cli.options import INPUT, OUTPUT, option, usage_errors
 from shroom.cli.output import write_predictions
-from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.prediction.ensemble import LOGISTIC, check_arguments, ensemble
 from shroom.prediction.ensemble_methods import METHODS
 from shroom.scoring.input_files import is_pipe

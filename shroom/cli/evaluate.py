@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from shroom.cli import verb
-from shroom.cli.options import flag, interval_options, option
+from shroom.cli.options import ShownPath, flag, interval_options, option
 from shroom.cli.output import note
-from shroom.cli.parameter_types import ShownPath
 from shroom.cli.result_options import Targets, result_options
 from shroom.cli.running import if_interrupted, run_options, watched
 from shroom.core.paths import cache_folder

@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from shroom.cli import verb
-from shroom.cli.detector_choice import detector_and_data, recipe_of
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import MODEL, SETTINGS, option
+from shroom.cli.options import option
 from shroom.cli.output import note, read_aloud
 from shroom.cli.result_options import result_options
-from shroom.cli.running import DEVICE
+from shroom.cli.running import DEVICE, MODEL, SETTINGS, detector_and_data, recipe_of
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.scoring.datapoint_files import DataFile, read_files

@@ -11,12 +11,10 @@ from typing import Any, cast
 import click
 
 from shroom.cli import verb
-from shroom.cli.detector_choice import recipe_of
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import SETTINGS, names_of, option, refuse_two_pipes
+from shroom.cli.options import INPUT, ON_DISK, names_of, option, refuse_two_pipes
 from shroom.cli.output import read_aloud
-from shroom.cli.parameter_types import INPUT, ON_DISK
-from shroom.cli.running import shown_progress
+from shroom.cli.running import SETTINGS, recipe_of, shown_progress
 from shroom.core.atomic_writing import check_targets
 from shroom.core.problems import Problems, ShroomError
 from shroom.detectors.fitted import FittedDetector

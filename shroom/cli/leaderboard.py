@@ -8,8 +8,7 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import METRIC_OPTION, TRIALS, interval_options, option
-from shroom.cli.parameter_types import INPUT, PATH
+from shroom.cli.options import INPUT, METRIC_OPTION, PATH, TRIALS, interval_options, option
 from shroom.cli.result_options import Outcome, result_options
 from shroom.core.problems import printable
 

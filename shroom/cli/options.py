@@ -1,9 +1,11 @@
-"""The declaration of options, and the options that several verbs share."""
+"""The declaration of options, the types of their values, and the options that verbs share."""
 
 from __future__ import annotations
 
 import functools
 import importlib
+import math
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Callable
@@ -12,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from shroom.cli.output import note
-from shroom.cli.parameter_types import Number
+from shroom.core.paths import shown_path
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
@@ -21,6 +23,49 @@ from shroom.scoring.rows import SLICES
 
 #: A decorator that adds options to the function of a verb.
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class ShownPath(click.Path):
+    """A path, converted to the form that messages show."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return shown_path(os.fsdecode(super().convert(value, param, ctx)))
+
+
+#: A file, a folder, a zip, or ``-`` for a pipe.
+INPUT = ShownPath(exists=True, allow_dash=True)
+#: A file, a folder or a zip, but no pipe.
+PATH = ShownPath(exists=True)
+FILE = ShownPath(exists=True, dir_okay=False)
+FOLDER = ShownPath(exists=True, file_okay=False)
+
+
+class _Output(ShownPath):
+    """An output path; an empty name, such as from an unset variable, is an error."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value:
+            self.fail("the name is empty", param, ctx)
+        if value == "-" and not self.allow_dash:
+            self.fail("the result is written to a file or a folder, not to stdout", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+OUTPUT = _Output(allow_dash=True)
+#: The same, but not stdout.
+ON_DISK = _Output()
+
+
+class Number(click.FloatRange):
+    """A number in a range; unlike in click, nan is not accepted."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail("expected a number, got nan", param, ctx)
+        return number
 
 
 def option(
@@ -118,22 +163,6 @@ def format_option(*forms: str, about: str) -> Decorator:
     return option("--format form", about, forms, forms[0])
 
 
-def _settings(values: tuple[str, ...]) -> dict[str, Any]:
-    """Return the settings of ``--set NAME=VALUE``; a value that is not TOML is a string."""
-    import tomllib
-
-    settings: dict[str, Any] = {}
-    for text in values:
-        name, equals, value = map(str.strip, text.partition("="))
-        if not equals or not name:
-            raise ShroomError(f"expected NAME=VALUE, got '{text}'")
-        try:
-            settings[name] = tomllib.loads(f"value = {value}")["value"]
-        except ValueError:
-            settings[name] = value
-    return settings
-
-
 def _columns(text: str | None) -> dict[str, str]:
     """Return the columns in ``--columns KEY=COLUMN,KEY=COLUMN`` by their keys."""
     columns: dict[str, str] = {}
@@ -152,20 +181,6 @@ def _labels(text: str | None) -> list[str] | None:
     return labels
 
 
-#: Any setting of a detector, on the command line.
-SETTINGS = option(
-    "--set settings",
-    "Set any other setting of the detector or model; may be repeated.",
-    multiple=True,
-    parse=_settings,
-    metavar="NAME=VALUE",
-)
-MODEL = option(
-    "--model", "Model for the detector: a file, a folder or a name on the Hugging Face hub."
-)
-MAX_COST = option(
-    "--max-cost", "Send no request that might bring the total cost above this limit.", Number(0)
-)
 METRICS_OPTION = option(
     "--metrics",
     "Also report these metrics: names separated by commas, or 'all'. See 'shroom list metrics'.",

@@ -1,10 +1,11 @@
-"""``shroom predict``."""
+"""``shroom predict``: in this process, on a Ray cluster, or a judge on FELM's segments."""
 
 from __future__ import annotations
 
 import os
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,20 +14,32 @@ from typing import Any
 import click
 
 from shroom.cli import verb
-from shroom.cli.detector_choice import detector_and_data, recipe_of
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import MAX_COST, MODEL, SETTINGS, flag, option
-from shroom.cli.output import read_aloud, say
-from shroom.cli.parameter_types import OUTPUT, Number
-from shroom.cli.predict_ray import RAY_OPTIONS, predict_on_ray
-from shroom.cli.running import NO_CACHE, RESUME, resumable, run_options, shown_progress
-from shroom.core.atomic_writing import check_targets, prepare
+from shroom.cli.options import OUTPUT, Number, flag, option, together
+from shroom.cli.output import deliver, note, read_aloud, say
+from shroom.cli.running import (
+    MAX_COST,
+    MODEL,
+    NO_CACHE,
+    RESUME,
+    SETTINGS,
+    detector_and_data,
+    if_interrupted,
+    recipe_of,
+    resumable,
+    run_options,
+    shown_progress,
+    watched,
+)
+from shroom.core.atomic_writing import check_targets, names_a_file, names_a_zip, prepare
+from shroom.core.json_writing import json_lines
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
+from shroom.core.registry import check_settings, settings_of
 from shroom.datasets.registry import guess
-from shroom.detectors.registry import check_annotation
+from shroom.detectors.registry import Recipe, check_annotation
 from shroom.inference.run_settings import Run
-from shroom.inference.store import PARTIAL
+from shroom.inference.store import PARTIAL, kept
 from shroom.prediction.input_data import read_data
 from shroom.prediction.predictions import predict_files
 from shroom.prediction.submission_files import (
@@ -38,6 +51,36 @@ from shroom.prediction.submission_files import (
 )
 from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
+
+
+def _ray(values: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the arguments of the cluster; ``None`` without Ray."""
+    is_ray = values.pop("engine") == "ray"
+    cluster = {name: values.pop(name) for name in ("address", "workers")}
+    if not is_ray and any(cluster.values()):
+        raise click.UsageError("--address and --workers require --engine ray")
+    if is_ray and (values["dry_run"] or values["max_cost"] is not None):
+        raise click.UsageError("--dry-run and --max-cost cannot be combined with --engine ray")
+    return cluster if is_ray else None
+
+
+#: The options of the engine; a verb receives them as ``ray``, which is ``None`` without Ray.
+_RAY_OPTIONS = together(
+    "ray",
+    _ray,
+    option(
+        "--engine",
+        "Run in this process, or on a Ray cluster. On a cluster, one prediction file is written "
+        "for each input file.",
+        ("local", "ray"),
+        "local",
+    ),
+    option(
+        "--address",
+        "Address of a running Ray cluster; by default, a cluster is started on this machine.",
+    ),
+    option("--workers", "Number of Ray workers; by default, one per core.", click.IntRange(1)),
+)
 
 
 @verb(options_metavar="[OPTIONS] [DETECTOR]")
@@ -62,7 +105,7 @@ from shroom.scoring.editions.edition import Edition
 @NO_CACHE
 @MAX_COST
 @flag("--dry-run", "Show which requests a judge would send and how much they would cost, and exit.")
-@RAY_OPTIONS
+@_RAY_OPTIONS
 def command(
     arguments: tuple[str, ...], output: str | None, run: Run, edition: Edition, **options: Any
 ) -> None:
@@ -88,11 +131,9 @@ def command(
             "missing option '-o': specify a file or a folder for the predictions"
         )
     if recipe.detector == "judge" and ray is None and guess(data) == "felm":
-        from shroom.cli.predict_segments import predict_segments
-
         if given.split:
             raise ShroomError(f"{data}: FELM data have no splits; omit --split")
-        predict_segments(recipe.settings, data, output, dry_run=given.dry_run)
+        _predict_segments(recipe.settings, data, output, dry_run=given.dry_run)
         return
     precision = run.precision or recipe.precision
     run = replace(run, precision=precision, in_sample=given.in_sample)
@@ -103,7 +144,7 @@ def command(
             "--in-sample needs an output folder, because the scores are marked in run.json"
         )
     if ray is not None and output is not None:
-        predict_on_ray(recipe, data, output, run.bare(), edition, resume=given.resume, **ray)
+        _predict_on_ray(recipe, data, output, run.bare(), edition, resume=given.resume, **ray)
         return
     splits = recipe.data or edition.submitted
     files = read_aloud(read_data, data, splits=splits, edition=edition)
@@ -149,3 +190,87 @@ def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: E
             raise ShroomError(
                 f"{data}: no file for the split {split}, only {file.base}; omit --split"
             )
+
+
+def _predict_on_ray(
+    recipe: Recipe, data: str, output: str, run: Run, edition: Edition, *, resume: bool, **ray: Any
+) -> None:
+    """Predict the shards of the data; ``ray`` has the arguments of the cluster."""
+    from shroom.prediction.ray.cluster import outcomes
+    from shroom.prediction.ray.manifest import (
+        MANIFEST,
+        SUBMISSION,
+        Manifest,
+        run_shards,
+        write_submission,
+    )
+    from shroom.prediction.ray.shards import Place, shards_of
+
+    if output == "-" or names_a_file(output) or names_a_zip(output):
+        raise click.UsageError(f"--engine ray writes a folder, but {output} is not a folder")
+    if run.device not in (None, "cpu", "cuda"):
+        raise click.UsageError(f"--engine ray accepts --device cpu or cuda, got {run.device}")
+    shards = shards_of(data, recipe.data, edition)
+    out = Place(output)
+    if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
+        raise ShroomError(f"{output} is inside the data; choose another folder")
+    # Object stores have no locks.
+    with nullcontext() if out.is_uri else _reserved(Path(output), MANIFEST + PARTIAL):
+        manifest = Manifest(out, shards, recipe, run, resume=resume)
+        judged = outcomes(manifest.missing, data, recipe, run=run, **ray)
+
+        def done() -> str:
+            return f"finished shards: {len(shards) - len(manifest.missing)} of {len(shards)}"
+
+        if len(manifest.missing) < len(shards):
+            note(done())
+        with (
+            if_interrupted(lambda: f"{done()}; to continue, add --resume"),
+            shown_progress("shards") as report,
+        ):
+            say(run_shards(manifest, judged, report=report, note=note))
+        written = write_submission(out, shards)
+    parts = f"{counted(len(shards), 'part')} and {MANIFEST}"
+    say([f"wrote {counted(manifest.rows, 'prediction')} to {output}: {parts}"])
+    if written:
+        say([f"wrote the submission to {out.of(SUBMISSION)}"])
+
+
+@contextmanager
+def _reserved(folder: Path, name: str) -> Iterator[None]:
+    """Lock a folder against other runs by an empty store; remove a new folder if it stays empty."""
+    is_new, hint = not folder.exists(), "wait until it ends, or choose another folder"
+    try:
+        with kept(folder / name, note, resume=True, hint=hint):
+            yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # it has files now
+                folder.rmdir()
+
+
+def _predict_segments(
+    settings: Mapping[str, Any], data: str, output: str | None, *, dry_run: bool
+) -> None:
+    """Ask the model about all segments, and write predictions in FELM's form."""
+    from shroom.datasets import felm
+    from shroom.detectors.judge.felm_methods import Response, SegmentJudge
+
+    check_settings("judge for FELM segments", settings, settings_of(SegmentJudge))
+    judge = SegmentJudge(**settings)
+    check_targets([output] if output else [], [data], (".jsonl",))
+    records = read_aloud(felm.read, data).records
+    responses = [
+        Response(r.domain, r.prompt, r.segmented_response, r.ref, r.ref_contents) for r in records
+    ]
+    estimate = judge.dry_run(responses)
+    if output is None or dry_run:
+        click.echo(str(estimate))
+        return
+    say([str(estimate).partition("\n")[0]])
+    hint = "the answers so far are stored; to continue, run the same command again"
+    run = Run(note=note)
+    with if_interrupted(lambda: hint if judge.folder else ""), watched(run, "felm") as run:
+        wrong, p = judge.judge(responses, run)
+    rows = felm.predictions(records, wrong, p if judge.n > 1 else None)
+    deliver(json_lines(rows), output)

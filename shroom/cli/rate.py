@@ -8,13 +8,11 @@ from typing import Any
 import click
 
 from shroom.cli import verb
-from shroom.cli.detector_choice import recipe_of
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import CONFIDENCE, MODEL, SETTINGS, option
+from shroom.cli.options import CONFIDENCE, INPUT, option
 from shroom.cli.output import read_aloud
-from shroom.cli.parameter_types import INPUT
 from shroom.cli.result_options import result_options
-from shroom.cli.running import NO_CACHE, run_options, watched
+from shroom.cli.running import MODEL, NO_CACHE, SETTINGS, recipe_of, run_options, watched
 from shroom.detectors.registry import DEFAULT
 from shroom.inference.run_settings import Run
 from shroom.scoring.result import Result

@@ -12,21 +12,27 @@ from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option, refuse_other_kinds
 from shroom.cli.options import (
     BY_OPTION,
+    INPUT,
     METRICS_OPTION,
+    OUTPUT,
+    PATH,
     TRACK_OPTION,
     TRIALS_OPTION,
+    Number,
     format_option,
     interval_options,
     is_given,
     option,
 )
 from shroom.cli.output import deliver, deliver_page, json_text, say, say_alike
-from shroom.cli.parameter_types import INPUT, OUTPUT, PATH, Number
+from shroom.cli.result_options import refuse_other_ending
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.problems import Problems
 from shroom.report.figure_files import FORMATS
 from shroom.report.report_plots import KINDS, panels
 from shroom.scoring.editions.edition import Edition
+
+_FORMATS = ("html", "csv", "json")
 
 
 @verb()
@@ -37,7 +43,7 @@ from shroom.scoring.editions.edition import Edition
     "Write to this file, or to stdout (-), which is the default for csv and json.",
     OUTPUT,
 )
-@format_option("html", "csv", "json", about="Write a page, or one row per gold item.")
+@format_option(*_FORMATS, about="Write a page, or one row per gold item.")
 @option("--figure", "Draw only this figure, and write it to a .svg, .pdf or .png file.", KINDS)
 @option("--width", "Width of the figure in cm.", Number(4, 100), 16.0)
 @option("--dpi", "Resolution of a PNG in dots per inch.", click.IntRange(20, 1200), 300)
@@ -73,14 +79,14 @@ def command(
         raise click.UsageError("the page needs an output file; add -o FILE, or -o - for stdout")
     output = output or "-"
     check_targets([output], [*submissions, gold])
-    if form == "html" and not figure and suffix in (*FORMATS, "csv", "json"):
-        raise click.UsageError(
-            f"{output} is not an HTML file; use .html, or add --figure or --format"
-        )
+    if form == "html" and not figure and suffix in FORMATS:
+        raise click.UsageError(f"{output} is not an HTML file; use .html, or add --figure")
+    refuse_other_ending(output, form, {name: f"--format {name}" for name in _FORMATS})
     if form != "html":
         edition, track = settings["edition"], settings["track"]
         text, problems = _rows(submissions, gold, form, edition, track)
         deliver(text, output)
+        say([f"wrote {output}"] if output != "-" else [])
         say(problems)
         return
     from shroom.core.extras import require

@@ -6,19 +6,21 @@ import functools
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Callable
 
 import click
 
-from shroom.cli.options import Decorator, combined, format_option, option, refuse_two_pipes
+from shroom.cli.options import OUTPUT, Decorator, combined, format_option, option, refuse_two_pipes
 from shroom.cli.output import deliver, deliver_page, say, say_alike
-from shroom.cli.parameter_types import OUTPUT
 from shroom.core.atomic_writing import check_targets
 from shroom.core.paths import Source
 from shroom.core.printing import TABLE_WIDTH
 from shroom.core.problems import Problems, ShroomError
 
 OUTPUT_OPTION = option("-o --output", "Write to this file instead of stdout.", OUTPUT)
+#: The formats that endings of file names stand for.
+_ENDINGS = {".csv": "csv", ".htm": "html", ".html": "html", ".json": "json", ".md": "markdown"}
 _HTML_OPTION = option("--html", "Also write a self-contained HTML page to this file.", OUTPUT)
 
 
@@ -82,6 +84,14 @@ class Targets:
         return int(outcome.wrong)
 
 
+def refuse_other_ending(output: str | None, form: str, options: Mapping[str, str]) -> None:
+    """Refuse an output whose ending names another format; ``options`` choose the formats."""
+    named = _ENDINGS.get(Path(output or "").suffix.lower(), form)
+    if named != form:
+        fix = " or ".join(filter(None, [options.get(named), "another ending"]))
+        raise click.UsageError(f"{output} would contain {form}, not {named}; use {fix}")
+
+
 def result_options(
     *reads: str,
     about: str = "Print tables, or one JSON object.",
@@ -90,6 +100,8 @@ def result_options(
     html: bool = False,
 ) -> Decorator:
     """Add the options of a result, and write it; ``reads`` are the parameters with inputs."""
+    choices = {name: f"--format {name}" for name in ("json", *forms)}
+    choices |= {"html": "--html"} if html else {}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -100,6 +112,7 @@ def result_options(
             file = values.pop("output") if output else None
             page = values.pop("html") if html else None
             targets = click.get_current_context().obj = Targets(form, file, page, inputs)
+            refuse_other_ending(file, form, choices)
             made = function(**values)
             return 0 if made is None else targets.write(made)
 

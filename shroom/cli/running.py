@@ -1,4 +1,4 @@
-"""The shell of verbs that run models: options, progress, and what is kept for ``--resume``."""
+"""The shell of verbs that run models: the detector, options, progress, and resumed runs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,48 @@ from typing import Any
 
 import click
 
-from shroom.cli.options import Decorator, flag, option, together
+from shroom.cli.options import INPUT, Decorator, Number, flag, option, together
 from shroom.cli.output import note, say
 from shroom.core.atomic_writing import check_targets
 from shroom.core.paths import cache_folder
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
+from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY, Recipe
 from shroom.inference.run_settings import PRECISIONS, Run
 from shroom.inference.store import NAME, PARTIAL, RunStore, Store
 from shroom.inference.store import kept as stored
 
+
+def _settings(values: tuple[str, ...]) -> dict[str, Any]:
+    """Return the settings of ``--set NAME=VALUE``; a value that is not TOML is a string."""
+    import tomllib
+
+    settings: dict[str, Any] = {}
+    for text in values:
+        name, equals, value = map(str.strip, text.partition("="))
+        if not equals or not name:
+            raise ShroomError(f"expected NAME=VALUE, got '{text}'")
+        try:
+            settings[name] = tomllib.loads(f"value = {value}")["value"]
+        except ValueError:
+            settings[name] = value
+    return settings
+
+
+#: Any setting of a detector, on the command line.
+SETTINGS = option(
+    "--set settings",
+    "Set any other setting of the detector or model; may be repeated.",
+    multiple=True,
+    parse=_settings,
+    metavar="NAME=VALUE",
+)
+MODEL = option(
+    "--model", "Model for the detector: a file, a folder or a name on the Hugging Face hub."
+)
+MAX_COST = option(
+    "--max-cost", "Send no request that might bring the total cost above this limit.", Number(0)
+)
 RESUME = flag("--resume", "Continue an interrupted run.")
 
 
@@ -51,6 +83,30 @@ NO_CACHE = flag(
     "Compute everything again, and do not store results for later runs.",
     envvar="SHROOM_NO_CACHE",
 )
+
+
+def detector_and_data(
+    arguments: tuple[str, ...], *, anywhere: bool = False, kind: str = "binary"
+) -> tuple[str, str]:
+    """Return the detector and the data; with ``anywhere``, the data may be a URL."""
+    expected = "expected DATA, or DETECTOR and DATA"
+    if len(arguments) > 2:
+        raise click.UsageError(f"{expected}, got {len(arguments)} arguments")
+    *named, data = arguments
+    if data in REGISTRY and not (named and Path(data).exists()):
+        raise click.UsageError(f"{data} is a detector; {expected}")
+    for name in named:
+        if name not in REGISTRY and not name.endswith(".toml") and Path(name).exists():
+            raise click.UsageError(f"{name} is not a detector; {expected}")
+    if not anywhere or "://" not in data:
+        data = INPUT.convert(data, None, None)
+    return (named[0] if named else DEFAULTS.get(kind, DEFAULT)), data
+
+
+def recipe_of(name: str, settings: dict[str, Any], **options: Any) -> Recipe:
+    recipe = Recipe.of(name)
+    given = {key: value for key, value in options.items() if value is not None}
+    return replace(recipe, settings={**recipe.settings, **settings, **given})
 
 
 def run_options(*, precision: bool = True) -> Decorator:

@@ -15,15 +15,16 @@ from shroom.cli.edition_choice import (
 )
 from shroom.cli.options import (
     BY_OPTION,
+    INPUT,
     METRICS_OPTION,
     NAMES_OPTIONS,
+    OUTPUT,
     flag,
     interval_options,
     is_given,
     refuse_two_pipes,
 )
 from shroom.cli.output import deliver
-from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.result_options import Outcome, Targets, result_options
 from shroom.core.problems import ShroomError, printable
 from shroom.metrics.intervals import Intervals

@@ -52,7 +52,7 @@ class Description(Result):
     contents: Contents
     problems: Problems
     how: Intervals
-    panels_by = "shroom.report.result_plots:of_description"
+    panels_by = "of_description"
 
     def __repr__(self) -> str:
         return f"Description({self.verdict.removesuffix('.')})"

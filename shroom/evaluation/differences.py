@@ -195,7 +195,7 @@ class Comparisons(Result):
     left_out: list[str] = field(default_factory=list)
     keys = ("comparisons", "baseline", "left_out", "signature", "**settings", "warnings")
     listed = "comparisons"
-    panels_by = "shroom.report.result_plots:of_comparisons"
+    panels_by = "of_comparisons"
 
     def __repr__(self) -> str:
         significant = sum(pair.significant for pair in self.comparisons)

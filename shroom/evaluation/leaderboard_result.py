@@ -113,7 +113,7 @@ class Leaderboard(Result):
     keys = ("metric", "split", "rows", "invalid", "absent", "signature", "**intervals")
     listed = "rows"
     keys_of_none = (*_PLACE, "rank", "rank_low", "rank_high", *_COUNTS)
-    panels_by = "shroom.report.result_plots:of_leaderboard"
+    panels_by = "of_leaderboard"
 
     def __repr__(self) -> str:
         systems = {row.system for row in self.rows if row.kind == "system"}

@@ -53,7 +53,7 @@ class Predictions(InMemory, Result):
         was fitted on (``in_sample``), and items with ``out_of_fold`` p.
     """
 
-    panels_by = "shroom.report.result_plots:of_predictions"
+    panels_by = "of_predictions"
 
     def __init__(
         self,

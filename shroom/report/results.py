@@ -1,22 +1,36 @@
-"""Results as pages and notebook views, and single figures of results."""
+"""Results as pages and notebook views, and the figures of each kind of result."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
 from collections.abc import Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, printable
 from shroom.core.registry import unknown_name
 from shroom.report.figure_files import Panel, inline, on_axes
+from shroom.report.report_plots import Line, differences, forest, forests, of_ranks, with_star
+from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability, legend
 from shroom.scoring.display import html
-from shroom.scoring.display.html import inside
+from shroom.scoring.display.html import LIGHT, inside
+from shroom.scoring.display.text import number, shortened
 from shroom.scoring.result import Result
 
+#: The panels of a result by their kinds; the first kind is drawn by default.
+Panels = dict[str, list[Panel]]
+#: The largest number of labels that are drawn, and of letters of each.
+_LABELS, _LABEL_LETTERS = 20, 30
+#: Number of bars of a histogram of p.
+_BARS = 20
+#: The range of the share of items on which two systems differ, in percent.
+_SHARES = range(2, 42, 2)
 #: The folder of the report's template and of the script.
 TEMPLATES = Path(__file__).parent / "templates"
 #: The largest number of figures in a notebook view, and of rows of a figure.
@@ -98,3 +112,191 @@ def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
     if all(panel.draw is None for panel in chosen):
         raise ShroomError(f"nothing can be drawn: {chosen[0].about}")
     return on_axes(next(panel for panel in chosen if panel.draw), ax)
+
+
+def of_score(score: Any) -> Panels:
+    from shroom.evaluation.system_report import BinaryReport, SystemReport
+
+    kinds: Panels = {"scores": []}
+    binary = score.edition.annotation.kind == "binary"
+    for result, track in zip(score.results, score.tracks):
+        rows = {name or "all items": cells for name, (_, cells) in result.parts.items()}
+        drawn = {"scores": forests(result.title, result.n, rows, result.floors, is_binary=binary)}
+        if binary:
+            report = BinaryReport.of(track.columns)
+            system = SystemReport("the submission", result, {}, {}, report)
+            for kind, drawing in OF_SYSTEM.items():
+                drawn[kind] = [Panel(kind, result.title, *drawing(system, report))]
+        for kind, panels in drawn.items():
+            cases = [(result.title, result.in_sample, result.n)]
+            kinds.setdefault(kind, []).extend(with_star(panels, cases))
+    return kinds
+
+
+def of_leaderboard(board: Any) -> Panels:
+    kinds: Panels = {"scores": [], "ranks": []}
+    for name, rows in board.tracks.items():
+        systems = [row for row in rows if row.kind == "system"]
+        others = {row.system: row.scores for row in rows if row.kind != "system"}
+        cases = [(row.system, row.in_sample, row.n) for row in systems]
+        scores = {row.system: row.estimates for row in systems}
+        places = [(it.system, it.in_sample, it.rank, it.rank_ci) for it in systems]
+        binary = "majority label" in others
+        drawn = forests(name, rows[0].n, scores, others, is_binary=binary)
+        kinds["scores"] += with_star(drawn, cases)
+        kinds["ranks"] += with_star([of_ranks(name, board.metrics, places)], cases)
+    return kinds
+
+
+def of_comparisons(comparisons: Any) -> Panels:
+    by_track: dict[str, list[Any]] = {}
+    for pair in comparisons.comparisons:
+        by_track.setdefault(pair.place, []).append(pair)
+    return {"comparison": [it for name, of in by_track.items() for it in differences(name, of)]}
+
+
+def of_agreement(agreement: Any) -> Panels:
+    plots = []
+    for gold in agreement.results:
+        rows = {name or "all items": it.estimates for name, it in gold.parts.items()}
+        plots += forests(gold.title, gold.whole.n, rows)
+    return {"agreement": plots}
+
+
+def of_calibration(calibration: Any) -> Panels:
+    plots = []
+    for result in calibration.results:
+        before, after = result.before.curve, result.after.curve
+        errors = [number(curve.expected_error) for curve in (before, after)]
+        about = f"Expected calibration error: {errors[0]} before and {errors[1]} after calibration."
+        curves = {"as given": before, "calibrated": after}
+        name = f"{result.split} {result.track}".strip()
+        drawing = partial(draw_reliability, curves=curves, counted=after)
+        panel = Panel("reliability", name, about, drawing)
+        plots += with_star([panel], [(name, result.in_sample, result.n)])
+    return {"reliability": plots}
+
+
+def of_predictions(predictions: Any) -> Panels:
+    plots = []
+    for name, rows in predictions.rows.items():
+        flagged = np.array([row["label"] == "Hallucination" for row in rows])
+        p = np.array([row["p(Hallucination)"] for row in rows], float)
+        about = f"Predictions labelled Hallucination: {int(flagged.sum())} of {len(rows)}."
+
+        def drawing(axes: Any, p: Any = p, flagged: Any = flagged) -> None:
+            edges = np.linspace(0, 1, _BARS + 1).tolist()
+            colours = [LIGHT["accent"], LIGHT["second"]]
+            names = ["Not Hallucination", "Hallucination"]
+            parts = [p[~flagged], p[flagged]]
+            axes.hist(parts, edges, stacked=True, color=colours, label=names, rwidth=0.92)
+            axes.set(xlim=(-0.02, 1.02), xlabel="p(Hallucination)", ylabel="predictions")
+            legend(axes)
+
+        plots.append(Panel(predictions.maker, name, about, drawing))
+    return {"p": plots}
+
+
+def of_description(description: Any) -> Panels:
+    plots = []
+    for field, by_label in description.contents.labels.items():
+        names = [shortened(name, _LABEL_LETTERS) for name in by_label][:_LABELS]
+        counts = list(by_label.values())[:_LABELS]
+        about = "; ".join(f"{name}: {count}" for name, count in by_label.items())
+
+        def drawing(axes: Any, names: Any = names, counts: Any = counts) -> None:
+            places = np.arange(len(names))
+            bars = axes.barh(places, counts, height=0.7, color=LIGHT["accent"])
+            axes.bar_label(bars, padding=3, color=LIGHT["ink"])
+            axes.set_yticks(places, names)
+            axes.set(xlabel="number", xlim=(0, 1.12 * max(counts)), ylim=(len(names) - 0.5, -0.5))
+
+        draw = drawing if names else None
+        plots.append(Panel(field, description.dataset, about, draw, len(names)))
+    return {"labels": plots}
+
+
+def of_matrix(matrix: Any) -> Panels:
+    from shroom.evaluation.matrix.results import floor
+
+    plots = []
+    for place, subject in enumerate(matrix.subjects):
+        rows = {row.detector: row.cells[place].estimates for row in matrix.rows}
+        cases = [(row.detector, row.cells[place].in_sample, subject.n) for row in matrix.rows]
+        panels = forests(subject.name, subject.n, rows, {"majority label": floor(subject)})
+        plots += sorted(with_star(panels, cases), key=lambda panel: panel.title != "auroc")
+    return {"scores": plots}
+
+
+def of_probe(saved: Any) -> Panels:
+    from shroom.annotate.scorers.saved_probe import HEADS
+
+    return {"layers": [_by_layer(saved, name, head) for name, head in HEADS.items()]}
+
+
+def _by_layer(saved: Any, name: str, head: str) -> Panel:
+    figures = saved.figures
+    values = "; ".join(f"layer {n} {number(f[name].value)}" for n, f in figures.layers.items())
+    floor = f"floor, majority label: {figures.floor[name]:.3f}"
+    about = f"Cross-validated {head} by layer: {values}; {floor}."
+    points = [(n, f[name].value, f[name].ci) for n, f in figures.layers.items()]
+    drawn = [(n, y) for n, y, _ in points if y is not None]
+    bands = [(n, *ci) for n, _, ci in points if ci is not None]
+
+    def draw(axes: Any) -> None:
+        axes.set(xlabel="layer", ylabel=head)
+        axes.locator_params(axis="x", integer=True)
+        accent = LIGHT["accent"]
+        axes.axhline(figures.floor[name], **DASHED)
+        if drawn:
+            x, y = zip(*drawn)
+            axes.plot(x, y, marker="o", markersize=3.5, linewidth=1.2, color=accent)
+        if bands:
+            x, low, high = zip(*bands)
+            axes.fill_between(x, low, high, color=accent, alpha=0.12, linewidth=0)
+
+    return Panel(head, printable(saved.name), about, draw)
+
+
+def of_gold(quality: Any) -> Panels:
+    panels: Panels = {"annotators": [], "detectable": []}
+    for file in quality.files:
+        people = [one for one in file.listed if one.correlation is not None]
+        curves = [one for one in file.detectable if one.at(0.1) is not None]
+        panels["annotators"] += [_annotator_panel(file, people)] if people else []
+        panels["detectable"] += [_power_panel(file, curves)] if curves else []
+    return panels
+
+
+def _annotator_panel(file: Any, people: list[Any]) -> Panel:
+    lines = [Line(one.name, one.correlation, one.correlation_ci) for one in people]
+    who = "Each annotator" if file.are_people else "Each position in the list of votes"
+    label = "correlation with the other annotators' proportion"
+    return forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
+
+
+def _power_panel(file: Any, curves: list[Any]) -> Panel:
+    colours = ("accent", "second", "ink")
+    values = "; ".join(
+        f"{one.metric} {number(one.at(0.1))} if the systems differ on 10% of the items, "
+        f"{number(one.difference)} on {one.differ:.0%}"
+        for one in curves
+    )
+
+    def draw(axes: Any) -> None:
+        across = "items on which two systems differ, in %"
+        axes.set(xlabel=across, ylabel="detectable difference")
+        axes.grid(visible=True, color=LIGHT["rule"], linewidth=0.5)
+        for one, colour in zip(curves, colours):
+            points = [one.at(share / 100) or 0.0 for share in _SHARES]
+            axes.plot(list(_SHARES), points, color=LIGHT[colour], label=one.metric)
+            axes.plot(100 * one.differ, one.difference or 0.0, "o", color=LIGHT[colour])
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+        legend(axes)
+
+    about = (
+        f"Detectable difference between two systems: {values}. Dots mark the assumed share of "
+        "items on which the systems differ."
+    )
+    return Panel("Detectable differences", file.file, about, draw)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import pkgutil
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -105,7 +104,7 @@ class Scored(Plain):
 class Result(Plain, ABC):
     """A result defines its tables and the keys of its JSON; all other forms follow from these."""
 
-    #: The import path of the function that returns its figures; it is in a higher layer.
+    #: The function in ``shroom.report.results`` that returns its figures.
     panels_by: ClassVar[str] = ""
     #: After how many tables its page has the figures, which need Matplotlib; ``None``: without.
     figures_after: ClassVar[int | None] = None
@@ -198,7 +197,7 @@ class Result(Plain, ABC):
     def panels(self) -> dict[str, list[Any]]:
         """Return the panels that can be drawn, by kind; the first kind is drawn by default."""
         panels: dict[str, list[Any]] = {}
-        return pkgutil.resolve_name(self.panels_by)(self) if self.panels_by else panels
+        return getattr(_report_room(), self.panels_by)(self) if self.panels_by else panels
 
     def plot(self, kind: str = "", *, track: str = "", metric: str = "", ax: Any = None) -> Any:
         """Draw one figure of the result, as ``shroom report`` draws it.

@@ -180,7 +180,7 @@ class Score(Result):
     edition: Edition = field(default_factory=default)
     tracks: list[AlignedPair] = field(default_factory=list, compare=False)
     keys = ("signature", "results", "**means", "**settings")
-    panels_by = "shroom.report.result_plots:of_score"
+    panels_by = "of_score"
     heading = "Scores"
 
     def __repr__(self) -> str:

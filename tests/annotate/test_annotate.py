@@ -373,7 +373,7 @@ WRONG = {
 
 
 def test_the_config_of_the_help_is_valid(tmp_path, counting):
-    from shroom.cli.annotate_run import CONFIG
+    from shroom.cli.annotate import CONFIG
 
     text = CONFIG.partition("An example of CONFIG:")[2].partition("\n")[2]
     text = text.replace("similarity: {model: BAAI/bge-large-zh-v1.5}", "counting")

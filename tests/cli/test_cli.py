@@ -93,7 +93,7 @@ def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
     target = tmp_path / "scores.json"
     target.write_text("precious")
     bad = write_json(tmp_path / "bad.json", predictions(3))
-    assert shroom("score", bad, files[1], "-o", target)[0] == 1
+    assert shroom("score", bad, files[1], "-o", target, "--format", "json")[0] == 1
     assert target.read_text() == "precious"
     assert shroom("score", *files, "-o", target, "--format", "json")[:2] == (0, "")
     assert json.loads(target.read_text())["results"]
@@ -101,9 +101,21 @@ def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
     assert listed == {"bad.json", "g.json", "p.json", "scores.json"}
 
 
-def test_gold_and_data_exclude_each_other(refused):
-    call = "check", SAMPLE, "--gold", SAMPLE, "--data", SAMPLE
-    assert "use either --gold or --data" in refused(*call, code=2)
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("check S --gold S --data S", "use either --gold or --data"),
+        (
+            "score S S -o a.json",
+            "a.json would contain text, not json; use --format json or another",
+        ),
+        ("score S S --format json -o A.CSV", "would contain json, not csv; use --format csv or an"),
+        ("compare S S S -o a.md", "a.md would contain text, not markdown; use another ending"),
+        ("leaderboard S S -o a.html", "would contain text, not html; use --html or another ending"),
+    ],
+)
+def test_a_wrong_command_line_is_refused(call, said, refused):
+    assert said in refused(*(SAMPLE if word == "S" else word for word in call.split()), code=2)
 
 
 def test_check_says_where_it_guesses_the_track_by_models(tmp_path, shroom):
@@ -160,7 +172,7 @@ def test_ctrl_c_leaves_the_target_alone(tmp_path, files):
         "from shroom.cli import main\n"
         "main(module.command, 'shroom score')\n"
     )
-    done = python("-c", code, *files, "-o", target)
+    done = python("-c", code, *files, "-o", target, "--format", "json")
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr.strip() == "shroom: interrupted; no result was written"
     assert target.read_text() == "precious"

@@ -5,8 +5,6 @@ import functools
 import gzip
 import io
 import json
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -452,16 +450,6 @@ def test_the_list_has_everything(nowhere, shroom, in_json):
         assert each["path"] == (str(nowhere / "felm") if name == "felm" else None)
         _, text, _ = shroom("list", "datasets", name)
         assert (f"shroom datasets fetch {name}" in text) is (name != "felm")
-
-
-def test_the_overview_imports_no_command():
-    code = (
-        "import sys; from shroom.cli import run, shroom;"
-        "run(shroom, ['datasets', '--help'], 'shroom');"
-        "print(*(name for name in sys.modules if name.startswith('shroom.cli.datasets')))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.splitlines()[-1] == "shroom.cli.datasets"
 
 
 def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, done):

@@ -291,5 +291,8 @@ def test_what_is_in_two_files_or_names_no_data(refused, data, tmp_path):
     write_json(tmp_path / "test.model-agnostic.json", ROWS)
     told = "id 33 is in test.model-agnostic.json and test.model-aware.json; specify one file"
     assert told in refused("explain", "lexical", tmp_path, "--id", 33)
-    for arguments, told in ((("lexical",), "also specify DATA"), (("lexicle", data), "'lexical'?")):
+    for arguments, told in (
+        (("lexical",), "expected DATA, or DETECTOR and"),
+        (("lexicle", data), "'lexical'?"),
+    ):
         assert told in refused("explain", *arguments, code=2)

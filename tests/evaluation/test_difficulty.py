@@ -78,6 +78,8 @@ def test_wrong_command_lines(refused, tmp_path):
     for options, code, sentence in (
         ((), 2, "the page needs an output file"),
         (("-o", "r.pdf"), 2, "r.pdf is not an HTML file"),
+        (("-o", "r.csv"), 2, "r.csv would contain html, not csv; use --format csv or another"),
+        (("--format", "csv", "-o", "r.json"), 2, "would contain csv, not json; use --format json"),
         (("--figure", "scores"), 2, "needs a .svg, .pdf or .png file"),
         (("--format", "csv", "--figure", "scores"), 2, "--figure and --format cannot be combined"),
         (("--format", "csv", "--track", "other"), 1, "no submission has predictions for the track"),

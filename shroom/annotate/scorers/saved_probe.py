@@ -61,7 +61,7 @@ class SavedProbe(Result):
     figures: Figures
     left_out: Mapping[str, int]
     keys = ("**about", "**figures")
-    panels_by = "shroom.report.result_plots:of_probe"
+    panels_by = "of_probe"
     figures_after = 0
     heading = "Knowledge probe"
 

@@ -66,7 +66,7 @@ class Calibration(Result):
     results: list[TrackQuality]
     warnings: Problems = field(default_factory=Problems)
     keys = ("signature", "results")
-    panels_by = "shroom.report.result_plots:of_calibration"
+    panels_by = "of_calibration"
 
     def __repr__(self) -> str:
         parts = []
