@@ -96,7 +96,7 @@ def detector_and_data(
     if data in REGISTRY and not (named and Path(data).exists()):
         raise click.UsageError(f"{data} is a detector; {expected}")
     for name in named:
-        if name not in REGISTRY and not name.endswith(".toml") and Path(name).exists():
+        if name not in REGISTRY and not name.endswith((".toml", ".py")) and Path(name).exists():
             raise click.UsageError(f"{name} is not a detector; {expected}")
     if not anywhere or "://" not in data:
         data = INPUT.convert(data, None, None)
