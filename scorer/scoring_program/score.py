@@ -73,7 +73,9 @@ def main(arguments: list[str]) -> int:
     if len(options.paths) == 3 and not options.blind:
         submission, gold, output = options.paths
         return run(submission, gold, file=output, splits=("val",) if options.is_val else ("test",))
-    return parser.error("expected INPUT and OUTPUT, three paths, or --check with one or two paths")
+    return parser.error(
+        "expected INPUT and OUTPUT, or three paths, or --check with one or two paths"
+    )
 
 
 def run(

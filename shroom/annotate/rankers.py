@@ -288,7 +288,9 @@ def _notes_on(questions: Sequence[Question]) -> list[str]:
             "least one normal generation"
         )
     if unsure:
-        notes.append(f"{unsure} {of_all} had no refusal, so the ranking contains none")
+        notes.append(
+            f"{unsure} {of_all} had no refusal, so the ranking contains no refusal for them"
+        )
     return notes
 
 

@@ -83,7 +83,7 @@ _ALL = click.Option(
     is_flag=True,
     expose_value=False,
     callback=_show_all,
-    help="Show every problem, not only the first warning and the first 3 errors of each code.",
+    help="Show every problem. By default, at most 3 errors or 1 warning are shown for each code.",
 )
 
 

@@ -35,7 +35,7 @@ from shroom.scoring.tables import text
     verbs={
         "Commands": {
             "run": "Score and rank generations.",
-            "generate": "Generate answers to questions, or debate queries.",
+            "generate": "Generate answers to questions, or generate debate queries.",
             "probe": "Predict from a model's hidden states whether it knows the answer.",
         }
     },

@@ -95,7 +95,7 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
         option(
             "--model",
             "With --endpoint, the model name to send to it; otherwise a causal language model: a "
-            "folder, or a name on the Hugging Face hub.",
+            "folder, or a name on the Hugging Face Hub.",
             required=True,
         ),
         option("--endpoint", "URL of the endpoint, such as http://localhost:8080/v1."),

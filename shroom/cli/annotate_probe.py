@@ -86,9 +86,9 @@ def command() -> None:
 def _train(
     *, questions: tuple[str, ...], output: str, run: Run, intervals: Intervals, **settings: Any
 ) -> Result:
-    """Train a probe on QUESTIONS that have categories, and report cross-validated scores by layer.
+    """Train a probe for each layer on the QUESTIONS that have categories.
 
-    The probe for the best layer is written to the output folder.
+    The output is a report of cross-validated scores by layer, and a folder with the best probe.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def command(
 ) -> int:
     """Build the competition bundle for Codabench, with the scoring program.
 
-    The competition contains each phase of the edition that has gold labels.
+    The competition contains each phase for which the edition has gold labels.
 
     Examples
     --------

@@ -32,12 +32,14 @@ MAX_TRIED = 100_000
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
 @option(
     "--gold",
-    "Compare ids, count and order with those of this file or folder of labelled data, and detect "
-    "inverted labels or p.",
+    "Compare the ids, their number and their order with those of this file or folder of labelled "
+    "data, and detect inverted labels or p.",
     INPUT,
 )
 @option(
-    "--data", "Compare ids, count and order with those of this unlabelled file or folder.", INPUT
+    "--data",
+    "Compare the ids, their number and their order with those of this unlabelled file or folder.",
+    INPUT,
 )
 @option(
     "--fix out",
@@ -49,7 +51,7 @@ MAX_TRIED = 100_000
 @flag("--official", "Apply only the rules of the organisers' 2024 programs.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
 def command(submissions: tuple[str, ...], **options: Any) -> int:
-    """Report every problem in SUBMISSION and how to fix it.
+    """Report the problems in SUBMISSION and how to fix them.
 
     With --fix, correct every unambiguous mistake and write a copy as JSON.
 
@@ -100,7 +102,10 @@ def _check(submission: str, given: SimpleNamespace) -> int:
     checked = check(submission, gold, data=data, edition=edition, **given.names)
     code = _report(checked.problems, given.form, checked.verdict)
     if not (given.is_alone or gold) and any(it.predictions.has_votes for it in checked.tracks):
-        note(f"{printable(submission)} has annotators' votes; to compare with gold, use --gold")
+        note(
+            f"{printable(submission)} has annotators' votes; to compare it with the gold, add "
+            "--gold"
+        )
     codes, rows = checked.problems.codes, sum(track.predictions.n for track in checked.tracks)
     if codes and rows <= MAX_TRIED and "-" not in (submission, gold, data):
         from shroom.scoring.fix import FIXABLE, fix_submission

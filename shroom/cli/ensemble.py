@@ -33,9 +33,7 @@ from shroom.scoring.input_files import is_pipe
     metavar="SUBMISSION",
 )
 @option("--train-gold", "With --method logistic: labelled data to fit the weights on.", INPUT)
-@option(
-    "--data", "Data that the submissions contain predictions for; labels are not required.", INPUT
-)
+@option("--data", "The data that the predictions were made for; labels are not required.", INPUT)
 @edition_option("data", "train_gold")
 def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
     """Combine several SUBMISSIONS into one.

@@ -29,7 +29,8 @@ from shroom.scoring.result import Result
 @click.argument("detectors", nargs=-1, required=True, metavar="DETECTOR...")
 @option(
     "--on",
-    "Data set to evaluate on; may be repeated. For a fetched data set, NAME is enough.",
+    "Data set to evaluate on; may be repeated. For a fetched data set, NAME without a path is "
+    "enough.",
     multiple=True,
     required=True,
     metavar="[NAME[:VIEW]=]PATH",

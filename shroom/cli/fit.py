@@ -30,7 +30,7 @@ from shroom.scoring.tables import Table, text
 @click.argument("data", nargs=-1, required=True, type=INPUT)
 @edition_option("data", any_kind=True)
 @option("-o --output", "Write the model to this path.", ON_DISK, required=True)
-@option("--model", "Encoder to start from: a folder, or a name on the Hugging Face hub.")
+@option("--model", "Encoder to start from: a folder, or a name on the Hugging Face Hub.")
 @SETTINGS
 @option(
     "--folds",

@@ -47,7 +47,9 @@ class _Output(ShownPath):
         if not value:
             self.fail("the name is empty", param, ctx)
         if value == "-" and not self.allow_dash:
-            self.fail("the result is written to a file or a folder, not to stdout", param, ctx)
+            self.fail(
+                "the result cannot be written to stdout; specify a file or a folder", param, ctx
+            )
         return super().convert(value, param, ctx)
 
 

@@ -87,7 +87,7 @@ _RAY_OPTIONS = together(
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @option("-o --output", "Write to this .json file, .zip file or folder.", OUTPUT)
 @edition_option("arguments", any_kind=True)
-@option("--split", "Predict only this split of a folder or zip, such as val.")
+@option("--split", "Predict only this split (such as val) of a folder or zip.")
 @MODEL
 @SETTINGS
 @option(

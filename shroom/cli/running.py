@@ -49,7 +49,7 @@ SETTINGS = option(
     metavar="NAME=VALUE",
 )
 MODEL = option(
-    "--model", "Model for the detector: a file, a folder or a name on the Hugging Face hub."
+    "--model", "Model for the detector: a file, a folder or a name on the Hugging Face Hub."
 )
 MAX_COST = option(
     "--max-cost", "Send no request that might bring the total cost above this limit.", Number(0)

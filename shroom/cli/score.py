@@ -66,9 +66,9 @@ def _show_schema(is_wanted: object) -> None:
 def command(
     targets: Targets, /, submission: str, gold: str, *, official: bool, **settings: Any
 ) -> Outcome:
-    """Score SUBMISSION against GOLD, by default with accuracy and rho for each track.
+    """Score SUBMISSION against GOLD.
 
-    Each edition has its own metrics; see --edition.
+    The metrics are those of the edition (see --edition): for SHROOM, accuracy and rho.
 
     Examples
     --------
@@ -146,7 +146,8 @@ def with_organisers_call(*, out: str | None, is_val: bool, **settings: Any) -> N
         return
     if out is None or sum(map(is_given, settings)) > 2:
         raise click.UsageError(
-            "SUBMISSION GOLD OUT can only be combined with --is_val, and --is_val requires OUT"
+            "--is_val is the only option that can be combined with SUBMISSION GOLD OUT, and it "
+            "requires OUT"
         )
     submission, gold = settings["submission"], settings["gold"]
     refuse_two_pipes(submission, gold)

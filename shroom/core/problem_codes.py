@@ -44,13 +44,13 @@ _ERRORS = {
     "gzip-broken": "compress the file again, or submit it uncompressed",
     "file-format": "save the file as JSON, JSON Lines or CSV",
     "no-file": "add the files, or use the folder or zip that contains them",
-    "file-name": "rename the file after its split and track",
+    "file-name": "rename the file so that its name contains its split and track",
     "file-twice": "keep only one file per track; for several submissions, specify each (FOLDER/*)",
     "gold-first": "if this file is the gold, put it last; otherwise, remove the votes (labels)",
     "no-gold": "use gold that contains this split and track",
     "not-utf8": "save the file as UTF-8",
-    "not-json": "write the file with a JSON library, such as json.dump; name a CSV file .csv",
-    "not-csv": "write the file with a CSV library, such as csv.writer, with the header first",
+    "not-json": "write the file with a JSON library (in Python: json.dump); name a CSV file .csv",
+    "not-csv": "write the file with a CSV library (in Python: csv.writer), with the header first",
     "not-a-list": "write a list with one object per item",
     "empty": "use a file that has rows: JSON objects, or lines below a CSV header",
     "other-form": (
@@ -101,20 +101,20 @@ _WARNINGS = {
     ),
     "span-empty": "remove the span, which marks no characters",
     "span-overlap": "write spans that do not overlap",
-    "span-odd": "correct the spans in the source data; the field is ignored",
+    "span-odd": "correct the spans in the source data; until then, the field is ignored",
     "id-string": "write the id as a number, without quotes",
     "value-finite": "use an empty string, or omit the key",
     "label-p": (
         "check that p is the probability of Hallucination; ignore this warning if the system uses "
-        "another threshold than 0.5"
+        "a threshold other than 0.5"
     ),
     "label-constant": "check the threshold",
     "p-constant": "give each item its own p; the rank correlation of a constant p is undefined",
     "label-inverted": "swap the two labels",
     "p-inverted": "replace p with 1 - p in every item",
     "p-reversed": (
-        "recompute p so that higher values mean Hallucination; 1 - p would round different values "
-        "to the same number"
+        "recompute p so that higher values mean Hallucination; do not write 1 - p, which would "
+        "round different values to the same number"
     ),
     "p-confidence": (
         "if p is the confidence in the predicted label, replace p with 1 - p in all items labelled "
@@ -128,9 +128,9 @@ _WARNINGS = {
     "order": "keep the order of the data file",
     "row-object": "write one JSON object per row; anything else is ignored",
     "row-value": "add the value; without it, the row is ignored",
-    "row-width": "write as many fields as the header has; the row is ignored",
-    "row-track": "use one of the edition's tracks; the row is ignored",
-    "row-ranking": "use questions that have generations; the row is ignored",
+    "row-width": "write as many fields as the header has; until then, the row is ignored",
+    "row-track": "use one of the edition's tracks; until then, the row is ignored",
+    "row-ranking": "use questions that have generations; until then, the row is ignored",
     "text-odd": "use a string",
     "list-odd": "use a list of the expected form",
     "object-odd": "use an object",

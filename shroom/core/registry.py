@@ -102,8 +102,9 @@ class Registry(MutableMapping[str, Entry]):
         """Return a name from a file; refuse an import path, because files never run code."""
         if ":" in name:
             raise ShroomError(
-                f"the {self.kind} '{printable(name)}' is an import path. Files must not run code; "
-                "specify the path on the command line, or install an entry point"
+                f"the {self.kind} '{printable(name)}' is an import path. Files cannot contain "
+                "import paths, because files must not run code; specify the path on the command "
+                "line, or install an entry point"
             )
         return name
 

@@ -238,7 +238,8 @@ DATA_SET = DataSet(
                 by_file=True,
             ),
             "category": Groups(
-                "questions and rankings by category, with p of their normal generations",
+                "questions and rankings by category, with the p of each question's normal "
+                "generations",
                 _in_category,
                 {"category": _category},
                 by_file=True,

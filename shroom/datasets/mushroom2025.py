@@ -200,7 +200,7 @@ def _languages(records: Sequence[Record]) -> str:
 
 
 def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
-    """Return the counts of marked characters, and the scores of the floors."""
+    """Return the counts of marked characters, and the scores of the trivial systems."""
     labelled = [record for record in records if record.is_labelled]
     sizes = _sizes(labelled)
     gold = _marks(labelled)
@@ -288,7 +288,7 @@ DATA_SET = DataSet(
         texts=fields("model_input", "model_output_text"),
         tables={
             "file": Groups(
-                "hard-labelled characters, and the scores of the floors",
+                "hard-labelled characters, and the scores of the trivial systems",
                 _figures,
                 by_file=True,
                 also=("lang",),

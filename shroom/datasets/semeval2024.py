@@ -121,6 +121,9 @@ DATA_SET = DataSet(
         check=_check,
     ),
     views={
-        "labelled": View("outputs compared with source or target; p is the share of votes", _judged)
+        "labelled": View(
+            "outputs compared with source or target; p is the share of votes for Hallucination",
+            _judged,
+        )
     },
 )

@@ -72,8 +72,8 @@ REGISTRY = Registry(
         ),
         "unigram": Entry(
             "shroom.annotate.as_detectors:Unigram",
-            "share of the reference's words that the hypothesis contains; a weak baseline; English "
-            "needs [annotate] or --set language=other",
+            "share of the reference's words that the hypothesis contains; a weak baseline; for "
+            "English, install [annotate] or use --set language=other",
         ),
         "reward": Entry(
             "shroom.annotate.as_detectors:Reward",

@@ -218,7 +218,7 @@ class Comparisons(Result):
             yield f"baseline: {self.baseline}; pairs without the baseline are not tested"
         for track in self.left_out:
             yield f"{track}: not compared, because {missing}"
-        yield f"p: paired approximate randomisation test, {counted(self.trials, 'trial')}"
+        yield f"p-values: paired approximate randomisation test, {counted(self.trials, 'trial')}"
         yield "adjusted: p after Holm's correction for all pairs in a table"
         yield f"{REAL}: significant (adjusted p is at most 0.05)"
         if any(pair.mcnemar for pair in self.comparisons):
@@ -231,7 +231,10 @@ class Comparisons(Result):
                 f"{counted(how.resamples, 'resample')}{units}{lacking(how)}, "
                 f"seed {how.seed}, not corrected"
             )
-            yield f"{REAL} decides: test and bootstrap may disagree if an interval ends near 0"
+            yield (
+                f"decide by {REAL}, not by the interval: the two may disagree if an interval ends "
+                "near 0"
+            )
             yield "detectable: the smallest difference that a single test finds in 4 of 5 cases"
         if any(pair.difference is None for pair in self.comparisons):
             yield WHY_UNDEFINED

@@ -118,7 +118,7 @@ def _why_undefined(metric: str, columns: Columns) -> str:
     if metric == "rho" and np.ptp(p) == 0:
         return "p is constant"
     if metric == "rho" and np.ptp(gold_p) == 0:
-        return "the annotators' proportion is constant"
+        return "the share of annotators who chose Hallucination is constant"
     if np.ptp(gold_label) == 0:
         return "all gold labels are the same"
     return "not defined on these items"

@@ -82,8 +82,8 @@ def _of_metrics(by_metric: dict[str, list[Any]], found: Any) -> str:
 
 
 def _which(pairs: Sequence[Any]) -> str:
-    which = f"which of {pairs[0].a} and {pairs[0].b}" if len(pairs) == 1 else "which system"
-    return f"It cannot be concluded {which} is better"
+    either = f"{pairs[0].a} or {pairs[0].b}" if len(pairs) == 1 else "any system"
+    return f"It cannot be concluded whether {either} is better"
 
 
 def _of_one_pair(real: Sequence[Any], intervals: Intervals) -> list[str]:

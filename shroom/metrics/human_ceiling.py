@@ -147,7 +147,7 @@ HUMAN_ACCURACY = share_of_votes(
     _with_others,
     module=_MODULE,
     about="the accuracy of one annotator against the majority vote of the other annotators",
-    formula="the mean over votes v of [v = majority of the other votes], or ½ for a tie",
+    formula="the mean over votes v of [v = majority of the other votes], where a tie counts ½",
     reference=_LEFT_OUT,
 )
 HUMAN_RHO = of_votes(
@@ -173,7 +173,9 @@ LABEL_ACCURACY = share_of_votes(
     least=0.5,
     module=_MODULE,
     about="the accuracy of one annotator against the majority of all annotators",
-    formula="the mean over votes v of [v = majority of all votes on the item], or ½ for a tie",
+    formula=(
+        "the mean over votes v of [v = majority of all votes on the item], where a tie counts ½"
+    ),
     reference=A_SHARE,
 )
 

@@ -102,10 +102,10 @@ class HallucinationRate(Result):
             below=True,
         )
         notes = [
-            f"naive: share of outputs that {self.detector} labels Hallucination",
+            f"naive: share of outputs labelled Hallucination by {self.detector}",
             "corrected: prediction-powered estimate from the unlabelled and the labelled outputs",
             "labels only: share of Hallucination among the labels, weighted by task",
-            "labels to halve: number of labels that would halve the width of the interval",
+            "labels to halve: number of labels with which the interval would be half as wide",
             "the labelled outputs must be a random sample of the outputs, overall or by task",
         ]
         if self.out_of_fold:

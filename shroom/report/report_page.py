@@ -111,7 +111,7 @@ def how_made(report: Report) -> str:
         )
     if any(track.comparisons for track in report.tracks):
         parts.append(
-            f"p: paired approximate randomisation test, {counted(report.trials, 'trial')}."
+            f"p-values: paired approximate randomisation test, {counted(report.trials, 'trial')}."
         )
     parts.append("Reliability is computed in ten bins of p; the last bin includes p = 1.")
     return " ".join(parts)

@@ -38,8 +38,8 @@ def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
     about = (
         f"Reliability of {system.name}: expected calibration error "
         f"{number(by_label.expected_error)} against labels, {number(by_share.expected_error)} "
-        "against the annotators' proportion. Share of hallucinations in each bin of p: "
-        f"{'; '.join(bins)}."
+        "against the share of annotators who chose Hallucination. Share of hallucinations in each "
+        f"bin of p: {'; '.join(bins)}."
     )
     curves = {"by proportion": by_share, "by majority label": by_label}
     return about, lambda axes: draw_reliability(axes, curves, by_label)
@@ -135,8 +135,8 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     spread = report.spread
     means = [f"{share:.2f}: {mean:.2f}" for share, mean in zip(spread.shares, spread.mean_p)]
     about = (
-        f"p of {system.name} against the annotators' proportion. The area of a dot shows the "
-        f"number of items. Mean p by proportion: {'; '.join(means)}."
+        f"p of {system.name} against the share of annotators who chose Hallucination. The area of "
+        f"a dot shows the number of items. Mean p by share: {'; '.join(means)}."
     )
     row, column = np.nonzero(spread.counts)
     counts = spread.counts[row, column]

@@ -28,7 +28,7 @@ _EXPECTED = {
     "label-inverted": "labels that agree with the gold",
     "p-inverted": "p that rises with p in the gold",
     "p-reversed": "p that rises with p in the gold",
-    "p-confidence": "the probability of Hallucination for both labels",
+    "p-confidence": "the probability of Hallucination, whichever label the item has",
 }
 
 

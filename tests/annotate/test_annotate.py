@@ -146,7 +146,7 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
             "1 of 3 questions could not be ranked, because each usable score is missing from at "
             "least one normal generation"
         ),
-        "1 of 3 questions had no refusal, so the ranking contains none",
+        "1 of 3 questions had no refusal, so the ranking contains no refusal for them",
     ]
 
 

@@ -199,7 +199,10 @@ def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
 def test_what_cannot_be_fitted_is_told(refused, pair, p, y, sentence, method):
     if method == "none":  # a threshold can be fitted, and judged if there are two items
         p, y = p[:1], y[:1]
-        sentence = "all items share a hypothesis or target, so cross-validation is impossible"
+        sentence = (
+            "all items are linked by shared hypotheses or targets, so cross-validation is "
+            "impossible"
+        )
     arguments = pair(p, y)
     assert sentence in refused("calibrate", *arguments, "--method", method)
     assert not arguments[-1].exists()

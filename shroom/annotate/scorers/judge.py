@@ -132,7 +132,7 @@ class Judge(Asking, Scorer):
         change = "a larger max_tokens" if reply.unfinished else "another template"
         return Failure(
             f'the reply says neither "right" nor "wrong": {show(reply.text, 120)}; use {change} '
-            "before you add --resume"
+            "for a run with --resume"
         )
 
 

@@ -168,8 +168,8 @@ def make(
     knows, left_out = labelled(questions, max(LEAST, plan.folds))
     if (folder / ABOUT).exists() and not resume:
         raise ShroomError(
-            f"{folder} contains the probe of an earlier run; add --resume to train it again, or "
-            "choose another folder"
+            f"{folder} contains the probe of an earlier run; add --resume to train it again from "
+            "the stored hidden states, or choose another folder"
         )
     reader = Reader(plan.model, plan.revision, run.device)
     layers = sorted({reader.layer(number) for number in plan.layers or range(reader.last + 1)})

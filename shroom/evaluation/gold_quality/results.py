@@ -216,14 +216,17 @@ class GoldQuality(Result):
         yield from (f"{name}: {about}" for name, (_, about) in shown.items())
         if any(len(file.shared) > 1 for file in self.files):
             names = ", ".join([*shown][3:])
-            yield f"{names}: the largest count if there are several other splits"
+            yield f"{names}: if there are several other splits, the largest of their counts"
         if "shared" in shown and not self.near:
             missing = "the search for near-duplicates was skipped, because datasketch is missing"
             yield f"{missing}: {install_hint('data')}"
         if with_annotators:
             others = "of the other annotators"
             yield f"agreement: the share of votes that agree with the majority {others}"
-            yield f"correlation: between votes and the yes share {others}; 0 for random votes"
+            yield (
+                f"correlation: of the annotator's votes with the share of yes votes {others}; 0 "
+                "for random votes"
+            )
         if not all(file.are_people for file in with_annotators):
             yield "votes have no names, so a position in the list may stand for several people"
         assumptions = dict.fromkeys(it.assumption for file in self.files for it in file.detectable)

@@ -245,7 +245,7 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
     name = " and ".join(f"{subject.name} ({', '.join(subject.paths)})" for subject in tuned_on)
     if not label[free].any() or label[free].all():
         raise ShroomError(
-            f"{name}: tuning needs unscored items with both labels, but "
+            f"{name}: tuning needs unscored items of both classes, but "
             f"{len(points) - int(free.sum())} of {len(points)} items are also scored; "
             "choose another split to tune on"
         )

@@ -164,7 +164,7 @@ class Endpoint:
         hint = {401: key, 403: key, 404: name, 413: f"; {self.shorter}"}.get(code, "")
         if code in _RETRIED or code >= 500:
             wait = self._clean(error.response.headers.get("Retry-After", ""))
-            request = f"; the server asks to wait (Retry-After: {wait})" if wait else ""
+            request = f"; the server asks you to wait (Retry-After: {wait})" if wait else ""
             hint = (
                 f"{_attempts(error)}{request}; the answers received so far are stored, so run "
                 "again later, perhaps with a lower concurrency or a longer timeout"

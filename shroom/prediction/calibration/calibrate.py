@@ -130,8 +130,8 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
     n = int(groups.max()) + 1
     if n < 2:
         raise ShroomError(
-            f"{file}: all items share a hypothesis or target, so cross-validation is impossible; "
-            "use other items"
+            f"{file}: all items are linked by shared hypotheses or targets, so cross-validation is "
+            "impossible; use other items"
         )
     unseen = cross_validated(p, y, gold_label, settings, groups)
     return TrackQuality.of(track, fitted, f"out-of-fold.{min(settings.folds, n)}", unseen, groups)
@@ -149,6 +149,7 @@ def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
     if calibrator.rises:
         return ""
     return (
-        "p does not increase with the annotators' proportion, and a calibrator never inverts p; "
-        "check the gold, and if p is the probability of Not Hallucination, replace it with 1 - p"
+        "p does not increase with the share of annotators who chose Hallucination, and a "
+        "calibrator never inverts p; check the gold, and if p is the probability of Not "
+        "Hallucination, replace it with 1 - p"
     )

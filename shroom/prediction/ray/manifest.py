@@ -78,8 +78,9 @@ class Manifest:
             if first != value:
                 raise ShroomError(
                     f"{self._out.address}: {key} mismatch: {show(value)} on a worker, "
-                    f"{show(first)} in the run; install the same kit and model on all "
-                    "machines, and preserve file times when copying model folders (rsync -t)"
+                    f"{show(first)} in the run; install the same version of the kit and the same "
+                    "model on all machines, and preserve file times when copying model folders "
+                    "(rsync -t)"
                 )
         if not self._next:
             self._save()  # claims the folder for this run

@@ -63,7 +63,7 @@ def warnings_of(edition: Edition) -> Iterator[str]:
 def _contradictions(edition: Edition) -> Iterator[str]:
     """Yield contradictions between the values of an edition."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", edition.name):
-        yield "name: use only lower-case letters, digits, '.', '-' and '_', such as my-task"
+        yield "name: use only lower-case letters, digits, '.', '-' and '_', as in my-task"
     if not edition.title.strip():
         yield "title: expected the name of the task, got an empty text"
     if not edition.submitted:
@@ -139,7 +139,7 @@ def _wrong_files(edition: Edition) -> Iterator[str]:
             yield f"files.{role}: use at most one *"
         if not file.endswith(endings) or "/" in file:
             ends = f"{', '.join(endings[:-1])} or {endings[-1]}"
-            yield f"files.{role}: expected a file name without folders that ends in {ends}"
+            yield f"files.{role}: expected a file name that ends in {ends}, without folders"
 
 
 def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
@@ -150,7 +150,10 @@ def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
         elif list(keys.values()).count(theirs) > 1:
             yield f"{place}: the key '{theirs}' is used twice; choose another one"
         elif theirs in KEYS and theirs not in keys:
-            yield f"{place}: the kit has its own key '{theirs}'; also set item.keys.{theirs}"
+            yield (
+                f"{place}: '{theirs}' is also a key of the kit; set item.keys.{theirs} to another "
+                "name"
+            )
 
 
 def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
@@ -195,7 +198,7 @@ def _wrong_metrics(edition: Edition) -> Iterator[str]:
     for index, column in enumerate(edition.columns):
         place = f"columns[{index}]"
         if not re.fullmatch(rf"[\w-]{{1,{MAX_KEY}}}", column.key, re.ASCII):
-            yield f"{place}.key: use at most {MAX_KEY} letters, digits, '_' and '-'"
+            yield f"{place}.key: use at most {MAX_KEY} characters: letters, digits, '_' and '-'"
         if column.undefined is not None and not math.isfinite(column.undefined):
             yield f"{place}.undefined: expected a finite number"
         if problem := problem_of(column.metric):

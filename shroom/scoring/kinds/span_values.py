@@ -176,7 +176,10 @@ def _overlaps(spans: Sequence[SoftSpan]) -> list[Fault]:
     full = sorted(span for span in spans if span.start < span.end)
     for span, following in zip(full, full[1:]):
         if following.start < span.end:
-            expected = "spans that do not overlap (the last span in the list sets the probability)"
+            expected = (
+                "spans that do not overlap (if spans overlap, the last span in the list sets the "
+                "probability)"
+            )
             return [Fault("span-overlap", expected, [span, following])]
     return []
 
