@@ -47,9 +47,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @edition_option("gold")
 @result_options("submission", "gold", output=False)
 def command(submission: str, gold: str | None, **options: Any) -> Outcome | None:
-    """Fit a calibrator and a threshold on SUBMISSION and GOLD.
-
-    With --apply, apply a fitted calibrator and its threshold to SUBMISSION instead.
+    """Fit a calibrator on SUBMISSION and GOLD, or (with --apply) apply a fitted calibrator.
 
     After a fit, the printed scores are cross-validated.
 

@@ -49,8 +49,8 @@ _ERRORS = {
     "gold-first": "if this file is the gold, put it last; otherwise, remove the votes (labels)",
     "no-gold": "use gold that contains this split and track",
     "not-utf8": "save the file as UTF-8",
-    "not-json": "write the file with a JSON library (in Python: json.dump); name a CSV file .csv",
-    "not-csv": "write the file with a CSV library (in Python: csv.writer), with the header first",
+    "not-json": "write the file with a JSON library, such as Python's json; name a CSV file .csv",
+    "not-csv": "write the file with a CSV library, such as Python's csv, with the header first",
     "not-a-list": "write a list with one object per item",
     "empty": "use a file that has rows: JSON objects, or lines below a CSV header",
     "other-form": (

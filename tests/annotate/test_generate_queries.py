@@ -230,7 +230,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
         (["--examples", 10], 1, "lower --examples, or add seed queries"),
         (["--endpoint", "localhost"], 2, "expected a URL such as"),
         (["--set", "thershold=1"], 2, "no setting 'thershold'"),
-        (["-o", "-"], 2, "the result is written to a file"),
+        (["-o", "-"], 2, "the result cannot be written to stdout"),
         (["-o", "seeds.jsonl"], 1, "is an input"),
     ],
 )

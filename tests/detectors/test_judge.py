@@ -521,7 +521,7 @@ def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge, waits):
     assert (len(waits), max(waits) <= 8, len(server.bodies)) == (9, True, 10)
     waits.clear()
     server = serve(lambda *_: (429, {"Retry-After": "86400"}, {"error": {"message": "quota"}}))
-    refuse(r"asks to wait \(Retry-After: 86400\);", judge(server.url).p, [point()])
+    refuse(r"asks you to wait \(Retry-After: 86400\);", judge(server.url).p, [point()])
     assert sum(waits) < 60
 
 

@@ -95,7 +95,7 @@ def test_identical_systems(systems):
         assert (row.a, row.b) == ("good", "good (2)")
         assert (row.difference, row.ci, row.p, row.p_adjusted) == (0, (0, 0), 1, 1)
         assert row.detectable_difference is None
-    assert "†" not in found.render("text").partition("\np:")[0]
+    assert "†" not in found.render("text").partition("\np-values:")[0]
 
 
 # What is undefined, and small

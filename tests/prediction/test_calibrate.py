@@ -190,7 +190,7 @@ def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
     ("p", "y", "sentence"),
     [
         ([0.5, 0.5, 0.5, 0.5], [0, 0.2, 0.8, 1], "p is the same for all items"),
-        ([0.1, 0.4, 0.6, 0.9], [1, 0.8, 0.2, 0], "p does not increase with the annotators'"),
+        ([0.1, 0.4, 0.6, 0.9], [1, 0.8, 0.2, 0], "p does not increase with the share of"),
         ([0.1, 0.4, 0.6, 0.9], [0.2, 0.2, 0.2, 0.2], "for Hallucination is the same for all"),
         ([0.3], [1.0], "p is the same for all items"),
     ],
