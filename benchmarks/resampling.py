@@ -1,8 +1,8 @@
 """The benchmark measures the time to compute bootstrap intervals for 1500 made-up items.
 
 The peer is `scipy.stats.bootstrap`, which calls `spearmanr` once for each resample; it would be
-faster with a vectorised rho. The peer computes fewer resamples than the kit, and its time is scaled
-up. The intervals must agree to within four Monte Carlo standard errors.
+faster with a vectorised rho. The peer computes fewer resamples than the kit, so its time is
+multiplied accordingly. The intervals must agree to within four Monte Carlo standard errors.
 """
 
 from __future__ import annotations

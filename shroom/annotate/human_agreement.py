@@ -207,7 +207,7 @@ def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[
     ]
     if not places:
         raise ShroomError(
-            "no judgement matches a generation by question and text; check that both files "
+            "no judgement has the same question and text as a generation; check that both files "
             "belong together"
         )
     return places

@@ -288,9 +288,7 @@ def _notes_on(questions: Sequence[Question]) -> list[str]:
             "least one normal generation"
         )
     if unsure:
-        notes.append(
-            f"{unsure} {of_all} had no refusal, so the ranking contains no refusal for them"
-        )
+        notes.append(f"{unsure} {of_all} had no refusal to add to the ranking")
     return notes
 
 

@@ -32,13 +32,13 @@ MAX_TRIED = 100_000
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
 @option(
     "--gold",
-    "Compare the ids, their number and their order with those of this file or folder of labelled "
-    "data, and detect inverted labels or p.",
+    "Check that the ids and their order match this file or folder of labelled data, and that "
+    "labels and p are not inverted.",
     INPUT,
 )
 @option(
     "--data",
-    "Compare the ids, their number and their order with those of this unlabelled file or folder.",
+    "Check that the ids and their order match this unlabelled file or folder.",
     INPUT,
 )
 @option(

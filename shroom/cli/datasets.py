@@ -107,11 +107,13 @@ def describe(
     Number(0, 86400, min_open=True),
     download.TIMEOUT,
 )
-@format_option("text", "json", about="Print the folder, or one JSON object that lists all files.")
+@format_option(
+    "text", "json", about="Print the path of the folder, or one JSON object that lists all files."
+)
 def fetch(
     *, name: str, folder: Path | None, force: bool, yes: bool, form: str, **settings: Any
 ) -> None:
-    """Download the public files of the data set NAME, and print their folder.
+    """Download the public files of the data set NAME, and print the path of their folder.
 
     Files with a known SHA-256 hash are verified, and existing files are not downloaded again.
 
@@ -182,7 +184,7 @@ def _origin(file: Stored) -> str:
 def corrupt(
     data: str, output: str, form: str, edition: Edition, methods: tuple[str, ...], **settings: Any
 ) -> None:
-    """Make faithful items of DATA inconsistent, and record every edit.
+    """Corrupt faithful items of DATA so that they become inconsistent, and record every edit.
 
     The output contains each faithful item, followed by its corrupted versions.
 

@@ -37,7 +37,7 @@ def command() -> None:
 @click.argument("gold", type=INPUT)
 @option(
     "--against",
-    "Another split: report its items that also occur in GOLD. May be repeated.",
+    "Report which items of this other split also occur in GOLD. May be repeated.",
     INPUT,
     multiple=True,
 )

@@ -196,7 +196,11 @@ DATA_SET = DataSet(
             "span": of(Response, lambda record: [span.text for span in record.labels]),
         },
         tables={
-            "task": _by("answers of good quality; an answer with any span is hallucinated", "task"),
+            "task": _by(
+                "answers of good quality; an answer with at least one marked span counts as "
+                "hallucinated",
+                "task",
+            ),
             "model": _by("answers of good quality by model", "model"),
             "label_type": Parts(
                 "spans in answers of good quality by type of hallucination",

@@ -146,7 +146,7 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
             "1 of 3 questions could not be ranked, because each usable score is missing from at "
             "least one normal generation"
         ),
-        "1 of 3 questions had no refusal, so the ranking contains no refusal for them",
+        "1 of 3 questions had no refusal to add to the ranking",
     ]
 
 
@@ -542,7 +542,7 @@ def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, conf
     row = {"question": "another", "text": "x", "label": "Hallucination"}
     people = write_lines(tmp_path / "j.jsonl", [row])
     code, _, err = shroom("annotate", "run", config(scorers=["counting"]), "--against", people)
-    assert (code, "no judgement matches a generation by question and text" in err) == (1, True)
+    assert (code, "no judgement has the same question and text as a generation" in err) == (1, True)
     assert not list(tmp_path.glob("out.jsonl*"))
 
 

@@ -114,7 +114,7 @@ def _wrong_annotation(annotation: Annotation, id_key: str) -> Iterator[str]:
     if kind in ("aspects", "spans") and labels:
         yield f"annotation.labels: the kind {kind} has no labels; remove this key"
     if kind == "aspects" and not aspects:
-        yield "annotation.aspects: the kind aspects needs at least one aspect"
+        yield "annotation.aspects: the kind 'aspects' needs at least one aspect"
     if kind != "aspects" and aspects:
         yield f"annotation.aspects: the kind {kind} has no aspects; remove this key"
 
