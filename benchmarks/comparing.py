@@ -2,8 +2,8 @@
 
 The kit runs `shroom compare` and `shroom leaderboard`, with 10,000 resamples and trials. The peer
 runs scipy's bootstrap on one system or its permutation test on one pair, without reading files or
-ranking. Its time is multiplied by the number of systems or pairs. For each pair, the p-values of
-the kit and of the peer must agree to within four standard errors.
+ranking. Its time is multiplied to cover all systems, pairs and resamples. For each pair, the
+p-values of the kit and of the peer must agree to within four standard errors.
 """
 
 from __future__ import annotations
