@@ -147,8 +147,10 @@ def _wanted(values: dict[str, Any]) -> Answers:
     _wanted,
     option("-n --normal", "Number of answers for each question.", click.IntRange(0, 1000), 5),
     option("--refusals", "Number of refusals for each question.", click.IntRange(0, 1000), 5),
-    option("--template", "Prompt for answers; must contain {question}.", default="{question}"),
-    option("--refusal", "Prompt for refusals; must contain {question}."),
+    option(
+        "--template", "Prompt template for answers; must contain {question}.", default="{question}"
+    ),
+    option("--refusal", "Prompt template for refusals; must contain {question}."),
 )
 @_generation_options(max_tokens=512, temperature=0.8)
 def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) -> int:

@@ -77,7 +77,7 @@ def command() -> None:
     "Use the chat template, or the plain prompt.  [default: the chat template, if there is one]",
     MODES,
 )
-@option("--prompt", "Prompt for the model; must contain {question} exactly once.")
+@option("--prompt", "Prompt template for the model; must contain {question} exactly once.")
 @option("--folds", "Number of cross-validation folds.", click.IntRange(2, 100), 5)
 @run_options(precision=False)
 @flag("--resume", "Use the hidden states that an earlier run has stored.")

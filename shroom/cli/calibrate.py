@@ -49,7 +49,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
 def command(submission: str, gold: str | None, **options: Any) -> Outcome | None:
     """Fit a calibrator on SUBMISSION and GOLD, or (with --apply) apply a fitted calibrator.
 
-    After a fit, the printed scores are cross-validated.
+    After fitting, the command prints cross-validated scores.
 
     Examples
     --------

@@ -21,8 +21,8 @@ def named_edition(otherwise: str, also: str = "", beside: str = "gold") -> Decor
     """Return the option ``--edition``; ``otherwise`` is the default without a file ``beside``."""
     return option(
         "--edition",
-        "Follow the rules of this shared task: a name from 'shroom list editions', "
-        f"{also}or an edition.toml file. Default: the edition.toml next to the {beside}, otherwise "
+        f"Follow the rules of this shared task: {also}a name from 'shroom list editions', "
+        f"or an edition.toml file. Default: the edition.toml next to the {beside}, otherwise "
         f"{otherwise}.",
         metavar="NAME|FILE",
     )

@@ -21,7 +21,7 @@ from shroom.scoring.result import Result
 
 @verb(options_metavar="[OPTIONS] [DETECTOR]")
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
-@option("--id number", "Id of the datapoint to explain.")
+@option("--id number", "The id of the datapoint to explain.")
 @option("--index", "Position of the datapoint to explain, counted from 0.", click.IntRange(0))
 @edition_option("arguments")
 @MODEL

@@ -48,7 +48,7 @@ _PREDICTIONS = {
 _COMMANDS = {
     "felm": "'shroom predict judge FILE' judges its segments, and 'shroom datasets convert felm' "
     "converts it for other detectors",
-    "queries": "'shroom datasets describe queries' reads it",
+    "queries": "to read it, run 'shroom datasets describe queries'",
 }
 
 

@@ -46,8 +46,8 @@ def refuse(tracks: Iterable[Pair], what: str, way_out: str = "") -> None:
         if track.in_sample:
             raise ShroomError(
                 f"{track.predictions.file}: the detector was fitted on {track.in_sample} of these "
-                f"{track.predictions.n} items, so {what} fitted on them would overestimate the "
-                f"detector; use out-of-fold predictions or another split{way_out}"
+                f"{track.predictions.n} items, so {what} fitted on them would make the "
+                f"detector look too good; use out-of-fold predictions or another split{way_out}"
             )
 
 

@@ -817,7 +817,7 @@ def test_examples_stand_in_the_prompt(server, judge, tmp_path, recorder):
     (asked,) = (text for text in map(content, server.bodies) if "Context: target" in text)
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
     assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
-    assert recorder.notes[0].endswith("of the same task for some datapoints (TS: 1)")
+    assert recorder.notes[0].endswith("examples of the task of some datapoints (TS: 1)")
     other = judge(server.url, shots=4, examples=str(file), seed=1)
     assert other.dry_run([point()]).prompt != asked
 

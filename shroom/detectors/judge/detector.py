@@ -187,7 +187,7 @@ class Judge(Asking, Detector):
         if few:
             tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
             run.note(
-                f"{self.examples} contains fewer than {self.shots} examples of the same task for "
+                f"{self.examples} contains fewer than {self.shots} examples of the task of "
                 f"some datapoints ({tasks})"
             )
         return prompts, pairs

@@ -200,7 +200,11 @@ def _of_annotators(annotators: Sequence[LeftOut]) -> Iterator[Finding]:
     constant = [one.name for one in annotators if one.is_constant]
     random = [one.name for one in annotators if one.is_random(usual) and not one.is_constant]
     for code, names, about in (
-        ("annotator-constant", constant, "who nearly always gave the same vote, unlike the others"),
+        (
+            "annotator-constant",
+            constant,
+            "who gave nearly all items the same vote, unlike the others",
+        ),
         ("annotator-random", random, "whose votes cannot be distinguished from random votes"),
     ):
         if names:
