@@ -128,17 +128,6 @@ def test_the_same_gold_changes_nothing(places):
     assert all(change.ci == (0, 0) for row in track.systems for change in row.scores.values())
 
 
-def test_a_result_has_a_row_for_each_system_and_is_short(places):
-    found = rescore(*places, intervals=Intervals(50))
-    rows, system = found.records(), found.tracks[0].systems[0]
-    assert repr(found) == "Rescoring(test model-aware: 2 of 4 ranks change)"
-    assert len(rows) == len(found.tracks[0].systems)
-    parts = ("rank_old", "rank_new", "rank_change", "rank_change_low", "rank_change_high")
-    assert [*rows[0]][:8] == ["split", "track", "system", *parts]
-    assert rows[0]["accuracy_change"] == system.scores["accuracy"].difference
-    assert isinstance(rows[0]["rank_old"], int)
-
-
 def test_submissions_by_name_are_those_of_the_folder(places):
     folder = rescore(*places, intervals=FEW)
     named = [places[2][0] / system for system in NOISES]
