@@ -326,7 +326,7 @@ def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeyp
         "the search for near-duplicates was skipped, because datasketch is missing: run pip install"
         in text
     )
-    assert "shared, input: the largest count" in text
+    assert "shared, input: if there are several other splits, the largest" in text
     assert "- near" not in text
 
 
