@@ -5,8 +5,6 @@ imports and as ``canary``, which an edition, a recipe, a config and models name.
 that it was imported.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
