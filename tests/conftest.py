@@ -289,6 +289,22 @@ def gold(n: int = 12, *, first_id: int | None = None) -> list[dict]:
     return rows
 
 
+def annotate_inputs(folder: Path, scorer: str) -> None:
+    """Write what the verbs of annotate read: questions, labelled ones, seeds and a config."""
+    rows = [
+        {"question": f"Who wrote {n}?", "answer": "A man", "generation": ["A man", "Nobody knows"]}
+        for n in range(20)
+    ]
+    kinds = ("all-right", "all-wrong")
+    write_lines(folder / "questions.jsonl", rows[:2])
+    labelled = [{**row, "category": kinds[n % 2]} for n, row in enumerate(rows)]
+    write_lines(folder / "labelled.jsonl", labelled)
+    seeds = [{"query": f"Should people read book {n}?"} for n in range(20)]
+    write_lines(folder / "seeds.jsonl", seeds)
+    config = {"data": "questions.jsonl", "scorers": [scorer], "output": "scored.jsonl"}
+    write_json(folder / "annotate.yaml", config)
+
+
 def felm_row(index: int, labels: Sequence[bool] = (True, False), **changed: object) -> dict:
     """Return a response in FELM's form, with a segment for each label."""
     segments = [f"Segment {number} of {index}." for number in range(len(labels))]
