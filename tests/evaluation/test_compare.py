@@ -191,14 +191,10 @@ def test_gold_from_a_pipe_is_refused(systems, tmp_path, refused):
 def test_wrong_command_lines(systems, refused):
     places, truth = systems
     refused("compare", "-", "-", truth, code=2)
-    refused("compare", places[0], truth, code=2)
-    for option, value, said in (
-        ("--confidence", "1", ""),
-        ("--trials", "0", ""),
-        ("--metrics", "acuracy", "did you mean 'accuracy'"),
-        ("--baseline", "god", "did you mean 'good'? the submissions are good, fair, poor"),
-    ):
-        assert said in refused("compare", *places, truth, option, value, code=2)
+    for option, value in (("--confidence", "1"), ("--trials", "0")):
+        refused("compare", *places, truth, option, value, code=2)
+    err = refused("compare", *places, truth, "--metrics", "acuracy", code=2)
+    assert "did you mean 'accuracy'" in err
 
 
 def test_all_problems_of_all_submissions_are_told(systems, refused):
