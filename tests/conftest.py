@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from shroom.cli import run
+from shroom.core.printing import TABLE_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,6 +145,14 @@ def refused(shroom):
         return err
 
     return call
+
+
+@pytest.fixture
+def table_width():
+    """Set how wide the tables of a test may be."""
+    token = TABLE_WIDTH.set(None)
+    yield TABLE_WIDTH.set
+    TABLE_WIDTH.reset(token)
 
 
 @pytest.fixture

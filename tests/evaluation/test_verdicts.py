@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from shroom.core.printing import TABLE_WIDTH
 from shroom.evaluation.differences import Comparison, Comparisons
 from shroom.evaluation.leaderboard_result import Leaderboard, Row
 from shroom.evaluation.rescore import Change, Rescored, Rescoring, TrackChange
@@ -78,12 +77,9 @@ def test_of_rescorings(case):
     assert ("↑" in shown.split("Ranked")[0]) == any(it.changed for it in systems)
 
 
-def test_a_verdict_fits_the_terminal():
-    token = TABLE_WIDTH.set(60)
-    try:
-        found = Comparisons([pair_of("mine theirs rho .2 .01 .1 .3")], "", Intervals(), 99)
-        lines = found.render("text").split("\n\n")[0].split("\n")
-    finally:
-        TABLE_WIDTH.reset(token)
+def test_a_verdict_fits_the_terminal(table_width):
+    table_width(60)
+    found = Comparisons([pair_of("mine theirs rho .2 .01 .1 .3")], "", Intervals(), 99)
+    lines = found.render("text").split("\n\n")[0].split("\n")
     assert len(lines) == 2
     assert max(map(len, lines)) <= 60
