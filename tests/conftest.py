@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from shroom.cli import run
+from shroom.core.printing import TABLE_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,6 +145,14 @@ def refused(shroom):
         return err
 
     return call
+
+
+@pytest.fixture
+def table_width():
+    """Set how wide the tables of a test may be."""
+    token = TABLE_WIDTH.set(None)
+    yield TABLE_WIDTH.set
+    TABLE_WIDTH.reset(token)
 
 
 @pytest.fixture
@@ -287,6 +296,22 @@ def gold(n: int = 12, *, first_id: int | None = None) -> list[dict]:
         }
         rows.append(row if first_id is None else {"id": first_id + i, **row})
     return rows
+
+
+def annotate_inputs(folder: Path, scorer: str) -> None:
+    """Write what the verbs of annotate read: questions, labelled ones, seeds and a config."""
+    rows = [
+        {"question": f"Who wrote {n}?", "answer": "A man", "generation": ["A man", "Nobody knows"]}
+        for n in range(20)
+    ]
+    kinds = ("all-right", "all-wrong")
+    write_lines(folder / "questions.jsonl", rows[:2])
+    labelled = [{**row, "category": kinds[n % 2]} for n, row in enumerate(rows)]
+    write_lines(folder / "labelled.jsonl", labelled)
+    seeds = [{"query": f"Should people read book {n}?"} for n in range(20)]
+    write_lines(folder / "seeds.jsonl", seeds)
+    config = {"data": "questions.jsonl", "scorers": [scorer], "output": "scored.jsonl"}
+    write_json(folder / "annotate.yaml", config)
 
 
 def felm_row(index: int, labels: Sequence[bool] = (True, False), **changed: object) -> dict:

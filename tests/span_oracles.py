@@ -1,7 +1,5 @@
 """Cor, Cor+Lbl and IoU of one text as the tasks define them, character by character."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

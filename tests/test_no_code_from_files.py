@@ -5,8 +5,6 @@ imports and as ``canary``, which an edition, a recipe, a config and models name.
 that it was imported.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -16,7 +14,7 @@ import sys
 
 import click
 import pytest
-from conftest import ROOT, SAMPLE, write_lines
+from conftest import ROOT, SAMPLE, annotate_inputs
 from tiny_models import causal_model, change, encoder, write_modules
 
 import shroom as kit
@@ -97,18 +95,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("work")
     for name in ("gold", "data", "sub", "sub2", "systems/one", "systems/two"):
         shutil.copytree(SAMPLE, folder / name)
-    questions = [
-        {"question": f"Who wrote {n}?", "answer": "A man", "generation": ["A man", "A cat"]}
-        for n in range(20)
-    ]
-    categories = ("all-right", "all-wrong")
-    labelled = [{**row, "category": categories[n % 2]} for n, row in enumerate(questions)]
-    config = {"data": "questions.jsonl", "scorers": ["similarity"], "output": "scored.jsonl"}
-    seeds = [{"query": f"Should people read book {n}?"} for n in range(20)]
-    named = {"questions": questions[:2], "labelled": labelled, "seeds": seeds}
-    for name, rows in named.items():
-        write_lines(folder / f"{name}.jsonl", rows)
-    (folder / "annotate.yaml").write_text(json.dumps(config))
+    annotate_inputs(folder, "similarity")
     model = causal_model(folder / "lm")
     change(model, "config.json", auto_map={"AutoModelForCausalLM": "canary.Thing"})
     change(model, "tokenizer_config.json", auto_map={"AutoTokenizer": ["canary.Thing", None]})

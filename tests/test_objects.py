@@ -1,7 +1,5 @@
 """Every function takes objects as it takes paths, and every result can be shown."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

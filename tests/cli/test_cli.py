@@ -215,18 +215,13 @@ def test_any_bytes_whatever_end_in_a_sentence(tmp_path, shroom, data, ending, ve
     ],
     ids=lambda verb: " ".join(map(str, verb[:2])),
 )
-def test_tables_fit_the_terminal(verb, width, tmp_path, shroom):
-    from shroom.core.printing import TABLE_WIDTH
-
+def test_tables_fit_the_terminal(verb, width, tmp_path, shroom, table_width):
     plain = shroom(*verb)[1]
-    token = TABLE_WIDTH.set(width)
-    try:
-        out = shroom(*verb)[1]
-        if verb[0] != "list":
-            shroom(*verb, "-o", tmp_path / "out.txt")
-            assert (tmp_path / "out.txt").read_text() == plain  # a file has no width
-    finally:
-        TABLE_WIDTH.reset(token)
+    table_width(width)
+    out = shroom(*verb)[1]
+    if verb[0] != "list":
+        shroom(*verb, "-o", tmp_path / "out.txt")
+        assert (tmp_path / "out.txt").read_text() == plain  # a file has no width
     rules = [line for line in out.splitlines() if set(line.strip()) == {"-"}]
     assert max(map(len, rules or out.splitlines())) <= width
     assert out != plain

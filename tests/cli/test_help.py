@@ -7,7 +7,7 @@ import sys
 
 import click
 import pytest
-from conftest import ROOT, write_lines
+from conftest import ROOT, annotate_inputs
 from doc_pages import Folder
 from tiny_models import causal_model, nli_model
 
@@ -26,18 +26,6 @@ def commands(command, path):
 
 COMMANDS = dict(list(commands(group, "shroom"))[1:])
 LEAVES = {name: it for name, it in COMMANDS.items() if not isinstance(it, click.Group)}
-QUESTIONS = [
-    {"question": f"Who wrote book {n}?", "answer": "A man", "generation": ["A man", "Nobody knows"]}
-    for n in range(20)
-]
-KINDS = ("all-right", "all-wrong")
-#: The files that the examples name, besides those that every page finds.
-FILES = {
-    "questions.jsonl": QUESTIONS[:2],
-    "labelled.jsonl": [{**row, "category": KINDS[n % 2]} for n, row in enumerate(QUESTIONS)],
-    "seeds.jsonl": [{"query": f"Should people read book {n}?"} for n in range(20)],
-    "annotate.yaml": [{"data": "questions.jsonl", "scorers": ["unigram"], "output": "o.jsonl"}],
-}
 
 
 def examples(command):
@@ -49,8 +37,7 @@ def examples(command):
 def page(tmp_path, shared_cache):
     page = Folder(ROOT / "docs" / "reference" / "commands.md", tmp_path, cache=shared_cache)
     (page.folder / "other-names.csv").write_text("verdict,score\nHallucination,0.9\n")
-    for name, rows in FILES.items():
-        write_lines(page.folder / name, rows)
+    annotate_inputs(page.folder, "unigram")
     return page
 
 

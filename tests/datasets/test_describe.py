@@ -64,27 +64,14 @@ def row_of(rows, **keys):
 # the real files: each figure by the command that the documentation shows
 
 
-def rows_in(path: Path) -> int:
-    """Return how many rows a file has, without any reader of the kit."""
-    data = path.read_bytes()
-    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
-    if path.suffix == ".csv":
-        return len(list(csv.DictReader(io.StringIO(text, newline=""))))
-    if path.suffix == ".jsonl":
-        return sum(bool(line.strip()) for line in text.split("\n"))
-    return len(json.loads(text))
-
-
-FOLDERS = {**{name: name for name in DATA_SETS}, "queries": "verifiability/queries"}
-
-
 @pytest.fixture
 def real(shroom, described={}):  # noqa: B006 - what is described once serves all tests
     """Describe all files of a data set; return what is printed, as JSON and as warnings."""
 
     def describe(name):
         if name not in described:
-            given = ("datasets", "describe", name, DATA / FOLDERS[name], "--no-ci", "--all")
+            folder = DATA / ("verifiability/queries" if name == "queries" else name)
+            given = ("datasets", "describe", name, folder, "--no-ci", "--all")
             described[name] = shroom(*given, "--format", "json")
         code, out, err = described[name]
         assert code == 0, err
@@ -105,8 +92,16 @@ def real(shroom, described={}):  # noqa: B006 - what is described once serves al
 def test_every_row_of_every_file_is_a_record_or_reported(name, rows, warnings, real):
     found, told = real(name)
     assert found["dataset"] == name
-    for file in found["files"]:
-        read = rows_in(Path(file["file"]))
+    for file in found["files"]:  # without any reader of the kit
+        path = Path(file["file"])
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+        if path.suffix == ".csv":
+            read = len(list(csv.DictReader(io.StringIO(text, newline=""))))
+        elif path.suffix == ".jsonl":
+            read = sum(bool(line.strip()) for line in text.split("\n"))
+        else:
+            read = len(json.loads(text))
         assert file["rows"] == file["records"] + file["dropped"] == read
     assert (found["rows"], found["records"], found["dropped"]) == (rows, rows, 0)
     assert len(told) == len(set(told)) == len(found["warnings"]) == warnings
@@ -169,8 +164,6 @@ def test_what_the_splits_of_semeval2024_have(real):
         if "aware" in row["file"] and row["task"] == "PG":
             assert row["without_tgt"] == row["items"] > 0
     assert found["labels"]["label"] == {"none": 64500, N: 909, H: 672}
-    (told,) = found["warnings"]
-    assert "item 20519: src" in told
 
 
 #: IoU and rho of marking everything and nothing, to six digits; alpha on characters, to three.

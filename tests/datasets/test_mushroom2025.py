@@ -160,45 +160,6 @@ def test_predictions_are_aligned_by_id(files):
 
 
 @pytest.mark.parametrize(
-    ("fields", "code", "key"),
-    [
-        # Errors, then what is scored all the same.
-        ({"hard_labels": "absent"}, "key-missing", None),
-        ({"id": "absent"}, "id-missing", "id"),
-        ({"id": "val-en-2"}, "id-doubled", "id"),
-        ({"id": "val-en-9"}, "id-unknown", "id"),
-        ({"hard_labels": "4-7"}, "span-value", "hard_labels"),
-        ({"hard_labels": [[4.0, 7.0]]}, "span-value", "hard_labels[0]"),
-        ({"hard_labels": [[0, 10**40]]}, "span-value", "hard_labels[0]"),
-        ({"soft_labels": [{"start": 4, "end": 7}]}, "span-value", "soft_labels[0]"),
-        ({"soft_labels": [{"start": 4, "end": 24, "prob": 1}]}, "span-value", "soft_labels[0]"),
-        ({"soft_labels": [{"start": 4, "end": 7, "prob": "1"}]}, "p-number", "soft_labels[0].prob"),
-        ({"soft_labels": [{"start": 4, "end": 7, "prob": float("nan")}]}, "p-finite",
-         "soft_labels[0].prob"),
-        ({"soft_labels": [{"start": 4, "end": 7, "prob": 1.01}]}, "p-range",
-         "soft_labels[0].prob"),
-        ({"hard_labels": [[5, 5]]}, "span-empty", "hard_labels[0]"),
-        ({"hard_labels": [[20, 30]]}, "span-past-end", "hard_labels[0]"),
-        ({"soft_labels": [{"start": s, "end": 5, "prob": 0.2} for s in (0, 2)]}, "span-overlap",
-         "soft_labels"),
-        ({"score": 1}, "key-unknown", None),
-    ],
-    ids=str,
-)  # fmt: skip
-def test_errors_of_predictions_have_code_and_place(files, fields, code, key):
-    first = {"id": "val-en-1", "hard_labels": [[4, 7]], **fields}
-    first = {name: value for name, value in first.items() if value != "absent"}
-    gold, predicted = files([row(), row(2)], [{"id": "val-en-2", "hard_labels": []}, first])
-    problems = problems_of(gold, predicted)
-    odd = ("span-empty", "span-past-end", "span-overlap", "key-unknown")
-    assert bool(problems.errors) == (code not in odd)
-    assert [(p.index, p.key) for p in problems if p.code == code] == [(1, key)]
-    # An id that is not there, or not usable, leaves the gold's row without a prediction.
-    rest = {"ids-missing"} if code.startswith("id-") else set()
-    assert problems.codes - {code} == rest
-
-
-@pytest.mark.parametrize(
     ("text", "spans", "share"),
     [
         (TEXT, [(0, 10), (5, 10), (10, 12)], 12 / 23),

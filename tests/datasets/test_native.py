@@ -142,7 +142,7 @@ def test_of_a_folder_the_languages_that_are_predicted_are_scored_each(shroom, tm
 
 @pytest.mark.parametrize("key", ["p", "labels"])
 def test_segments_equal_scikit_learn(shroom, tmp_path, key):
-    # All metrics are compared with scikit-learn in tests/metrics/test_segments.py.
+    # All metrics are compared with scikit-learn in tests/datasets/test_segments.py.
     rows = responses(60)
     said = judged(rows, key=key)
     files = lines(tmp_path / "p.jsonl", said[::-1]), lines(tmp_path / "g.jsonl", rows)
@@ -314,14 +314,6 @@ def test_keys_of_two_forms(shroom, tmp_path):
         assert check(path).problems.codes == {"other-form"}
 
 
-def doubling(path, rows, key):
-    """Write rows, of which the second has a key twice."""
-    text = [json.dumps(row) for row in rows]
-    text[1] = f'{{"{key}": [], {text[1][1:]}'
-    path.write_text("\n".join(text))
-    return path
-
-
 @pytest.mark.parametrize(
     ("rows", "said", "key", "row_id"),
     [
@@ -333,7 +325,9 @@ def doubling(path, rows, key):
 def test_a_key_that_comes_again_is_told(shroom, tmp_path, rows, said, key, row_id):
     gold_file = lines(tmp_path / "g.jsonl", rows)
     usual = lines(tmp_path / "p.jsonl", said)
-    twice = doubling(tmp_path / "q.jsonl", said, key)
+    first, second, *rest = map(json.dumps, said)
+    twice = tmp_path / "q.jsonl"
+    twice.write_text("\n".join([first, f'{{"{key}": [], {second[1:]}', *rest]))
     found = [native_json(shroom, file, gold_file) for file in (usual, twice)]
     assert found[0][0]["results"] == found[1][0]["results"]
     place = f"item 1 (id {row_id}): expected each key only once"

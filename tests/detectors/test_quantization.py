@@ -1,7 +1,5 @@
 """The cross-encoder in 8 bits: its rows, its graph, and the same graph in float32."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -471,13 +471,6 @@ def test_a_path_with_an_equals_sign_is_a_path(tmp_path, felm):
     assert named(str(odd)).path == named(f"felm={odd}").path == str(odd)
 
 
-def as_detector(values):
-    class Given(Constant):
-        p = lambda *_: values  # noqa: E731
-
-    return Given()
-
-
 @pytest.mark.parametrize(
     ("noise", "resamples", "verdict"),
     [
@@ -496,7 +489,7 @@ def test_the_verdict_claims_no_more_than_the_intervals_show(noise, resamples, ve
     detectors = {}
     for name, sigma in noise.items():
         said = 0 if sigma is None else label - 0.5 + sigma * generator.normal(size=len(label))
-        detectors[name] = as_detector(np.broadcast_to(1 / (1 + np.exp(-said)), len(label)))
+        detectors[name] = Constant(1 / (1 + np.exp(-said)))
     found = evaluate(detectors, scored, intervals=Intervals(resamples))
     assert found.verdict.startswith("On mine, ")
     assert verdict in found.verdict

@@ -317,15 +317,6 @@ def test_both_is_understood_as_either(tmp_path, shroom):
     assert first.read_text() == second.read_text()
 
 
-def test_a_result_has_a_row_for_each_file_and_is_short():
-    found = gold_quality(SAMPLE, intervals=Intervals(0))
-    rows = found.records()
-    assert [row["file"] for row in rows] == [file.file for file in found.files]
-    assert [*rows[0]][:4] == ["file", "items", "ids", "texts"]
-    assert rows[0]["detectable_accuracy"] == found.files[0].detectable[0].difference
-    assert repr(found).startswith(f"GoldQuality({len(rows)} files, {found.errors} error")
-
-
 def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "can_look_for_near", lambda: False)
     quality = checked(tmp_path / "gold.json", votes(), against=[SAMPLE])

@@ -5,17 +5,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import gold, write_json
-from made_up import AWARE
 
-from shroom.core.printing import TABLE_WIDTH
 from shroom.evaluation.differences import Comparison, Comparisons
-from shroom.evaluation.gold_quality.quality import gold_quality
 from shroom.evaluation.leaderboard_result import Leaderboard, Row
 from shroom.evaluation.rescore import Change, Rescored, Rescoring, TrackChange
 from shroom.evaluation.submissions import Invalid
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.annotator_agreement import agreement
 from shroom.scoring.tables import Estimate
 
 CASES = yaml.safe_load(Path(__file__).with_name("verdicts.yaml").read_text(encoding="utf-8"))
@@ -82,32 +77,9 @@ def test_of_rescorings(case):
     assert ("↑" in shown.split("Ranked")[0]) == any(it.changed for it in systems)
 
 
-def test_of_golds(tmp_path):
-    rows = gold(30, first_id=1)
-    path = write_json(tmp_path / AWARE, rows)
-    few = Intervals(50)
-    shown = "The smallest difference between systems that a test on this gold can detect"
-    verdict = gold_quality(path, intervals=few).verdict
-    assert verdict.startswith(f"The gold can be used: no errors, no warnings. {shown}")
-    assert agreement(path, few).verdict.startswith("The annotators agree more than expected by ch")
-    no_interval = agreement(path, Intervals(0)).verdict
-    assert no_interval.startswith("The annotators' agreement is alpha .")
-    for row_ in rows:
-        row_["labels"] = row_["labels"][:1]
-    undefined = agreement(write_json(path, rows), few).verdict
-    assert undefined == ("Agreement beyond chance is undefined: no item has two votes.")
-    rows[3]["id"] = rows[2]["id"]
-    verdict = gold_quality(write_json(path, rows), intervals=few).verdict
-    assert verdict.startswith("Correct the gold before using it: ")
-    assert "errors make scores undefined or wrong" in verdict
-
-
-def test_a_verdict_fits_the_terminal():
-    token = TABLE_WIDTH.set(60)
-    try:
-        found = Comparisons([pair_of("mine theirs rho .2 .01 .1 .3")], "", Intervals(), 99)
-        lines = found.render("text").split("\n\n")[0].split("\n")
-    finally:
-        TABLE_WIDTH.reset(token)
+def test_a_verdict_fits_the_terminal(table_width):
+    table_width(60)
+    found = Comparisons([pair_of("mine theirs rho .2 .01 .1 .3")], "", Intervals(), 99)
+    lines = found.render("text").split("\n\n")[0].split("\n")
     assert len(lines) == 2
     assert max(map(len, lines)) <= 60

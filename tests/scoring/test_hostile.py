@@ -1,7 +1,5 @@
 """Files that are made to cost time or memory: what is read, formatted and kept is bounded."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

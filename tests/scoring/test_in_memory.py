@@ -1,7 +1,5 @@
 """Rows and data frames in the place of files."""
 
-from __future__ import annotations
-
 import html
 import json
 

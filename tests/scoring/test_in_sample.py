@@ -1,7 +1,5 @@
 """Figures of items that a detector was fitted on: the goldens show the star in every form."""
 
-from __future__ import annotations
-
 import json
 import runpy
 import zipfile

@@ -22,6 +22,7 @@ ANSWERS = ["yn", "ny", "nn", "yy", "ny", "nn"]
 LABELS = built_in("visions2026").annotation.labels
 NAMES = {
     "cap2025": ("en_valid.jsonl", "en_valid_label.jsonl"),
+    "mushroom2025": ("val-en.jsonl", "val-en.jsonl"),
     "visions2026": ("en-val.jsonl", "en-val.jsonl"),
 }
 
@@ -47,6 +48,9 @@ MARKED = [
 ]
 PREDICTED = [{"id": row["id"], "labels": row["labels"]} for row in MARKED]
 VALID = {"cap2025": (rows(ANSWERS), rows(GOLD)), "visions2026": (PREDICTED, MARKED)}
+SPANS = [{"id": f"val-en-{n}", "hard_labels": [[4, 7]]} for n in range(2)]
+TEXT = {"model_output_text": "The cat sat on the mat.", "soft_labels": []}  # 23 characters
+VALID["mushroom2025"] = SPANS, [row | TEXT for row in SPANS]
 
 
 def made_up(n=40, seed=0):
@@ -167,13 +171,16 @@ NO_IDS = [
     ids=lambda value: str(value)[:50],
 )
 def test_errors_of_predictions_have_code_and_place(files, edition, case):
-    predicted = [dict(row) for row in VALID[edition][0]]
-    predicted[1] |= case["change"]
-    problems = check(*files(edition, predicted), edition=edition).problems
-    assert (case["code"], 1, case["key"]) in [
-        (problem.code, problem.index, problem.key) for problem in problems
-    ]
-    assert edition == "cap2025" or len([*problems]) == 1
+    first, second, *rest = VALID[edition][0]
+    changed = {key: value for key, value in (second | case["change"]).items() if value != "absent"}
+    problems = check(*files(edition, [first, changed, *rest]), edition=edition).problems
+    found = [(each.index, each.key) for each in problems if each.code == case["code"]]
+    assert found == [(1, case["key"])]
+    odd = ("span-empty", "span-past-end", "span-overlap", "key-unknown")
+    assert bool(problems.errors) == (case["code"] not in odd)
+    # An id that is not there, or not usable, leaves the gold's row without a prediction.
+    other = {"ids-missing"} if case["code"].startswith("id-") else set()
+    assert problems.codes - {case["code"]} == other
 
 
 SECOND = MARKED[1]

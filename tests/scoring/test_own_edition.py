@@ -1,7 +1,5 @@
 """Editions, and a shared task of others: string ids, QA and SUM, one track."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

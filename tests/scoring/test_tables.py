@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from html_outline import Outline
 
-from shroom.core.printing import TABLE_WIDTH
 from shroom.metrics.intervals import Marked
 from shroom.scoring.display.html import html
 from shroom.scoring.result import Result
@@ -119,7 +118,7 @@ def test_a_result_has_every_form():
     assert found.panels() == {}
 
 
-def test_a_head_of_several_columns():
+def test_a_head_of_several_columns(table_width):
     rise = Estimate(2, (-1, 3), form=ROSE)
     table = Table(
         "", ("", "rank\nold", "change", "rho\nold"), [("long name", 3, rise, 0.5)], ci="range"
@@ -131,8 +130,5 @@ def test_a_head_of_several_columns():
     assert "| rank old | change | range | rho old |" in markdown([table])
     heads = [it.get("colspan") for it in Outline(html([table])).all("th") if "colspan" in it]
     assert heads == ["3", "1"]
-    token = TABLE_WIDTH.set(26)
-    try:
-        assert "(rank)" in text([table])
-    finally:
-        TABLE_WIDTH.reset(token)
+    table_width(26)
+    assert "(rank)" in text([table])

@@ -1,6 +1,8 @@
 """Print what Python shows of each result: its text, its rows and what a notebook shows."""
 
 import shroom
+from shroom.evaluation.gold_quality.quality import gold_quality
+from shroom.evaluation.rescore import rescore
 from shroom.metrics.intervals import Intervals
 
 FEW = Intervals(50)
@@ -14,6 +16,8 @@ def results():
     yield "compare", shroom.compare(PAIR, "gold/" + AWARE, intervals=FEW, trials=200)
     yield "leaderboard", shroom.leaderboard("systems", "gold", intervals=FEW, trials=200)
     yield "agreement", shroom.agreement("gold", FEW)
+    yield "gold_quality", gold_quality("doubtful-gold", intervals=FEW)
+    yield "rescore", rescore("gold", "new-gold", ["systems"], intervals=FEW)
     yield "calibrate", shroom.calibrate("systems/beta", "gold", folds=4)
     yield "describe", shroom.describe("semeval2024", "gold")
     yield "evaluate", shroom.evaluate("lexical", "gold/" + AWARE, intervals=FEW)
