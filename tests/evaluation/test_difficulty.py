@@ -1,7 +1,10 @@
 """Hard items: by hand where the answer is known, then the rows that `shroom report` writes."""
 
+import json
+
 import numpy as np
-from conftest import SAMPLE
+import pytest
+from conftest import DATA, SAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -83,3 +86,14 @@ def test_wrong_command_lines(refused, tmp_path):
         (("--format", "csv", "-o", tmp_path), 1, "is a folder"),
     ):
         assert sentence in refused("report", SAMPLE, SAMPLE, *options, code=code)
+
+
+@pytest.mark.real
+def test_real_items(shroom):
+    """Sixteen and 33 items are labelled correctly by none of the 14 recorded submissions."""
+    systems = sorted((DATA / "submissions").glob("gpt-*"))
+    out = shroom("report", *systems, DATA / "semeval2024", "--format", "json")[1]
+    items = json.loads(out)["items"]
+    unsolved = [item["track"] for item in items if item["difficulty"] == 1]
+    assert (len(items), len(systems)) == (1000, 14)
+    assert unsolved == ["model-agnostic"] * 16 + ["model-aware"] * 33
