@@ -284,8 +284,8 @@ def _notes_on(questions: Sequence[Question]) -> list[str]:
     notes, of_all = [], f"of {counted(len(questions), 'question')}"
     if without:
         notes.append(
-            f"{without} {of_all} could not be ranked, because no usable score is present in all "
-            "normal generations"
+            f"{without} {of_all} could not be ranked, because their normal generations have no "
+            "usable score in common"
         )
     if unsure:
         notes.append(f"{unsure} {of_all} had no refusal to add to the ranking")

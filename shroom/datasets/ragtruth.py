@@ -197,13 +197,12 @@ DATA_SET = DataSet(
         },
         tables={
             "task": _by(
-                "answers of good quality; an answer with at least one marked span counts as "
-                "hallucinated",
+                "good-quality answers; an answer with a marked span counts as hallucinated",
                 "task",
             ),
-            "model": _by("answers of good quality by model", "model"),
+            "model": _by("good-quality answers, by model", "model"),
             "label_type": Parts(
-                "spans in answers of good quality by type of hallucination",
+                "spans in good-quality answers, by type of hallucination",
                 "label_type",
                 of(Response, _kinds),
                 ("responses", "spans", "share_of_spans"),
