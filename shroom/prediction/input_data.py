@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
@@ -12,7 +12,8 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
-from shroom.scoring.rows import P, Role
+from shroom.scoring.kinds.base import kind_of
+from shroom.scoring.rows import Role
 
 
 def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
@@ -37,23 +38,11 @@ def read_data(
     data: Data, problems: Problems, splits: tuple[str, ...], edition: Edition
 ) -> list[DataFile]:
     """Return the files to predict: a single file, or the latest files of these splits."""
-    chosen: list[Document] = []
 
     def choose(documents: list[Document]) -> list[Document]:
-        chosen.extend(select_documents(documents, splits, edition))
-        return chosen
+        return select_documents(documents, splits, edition)
 
-    try:
-        files = read_files(data, problems, choose, edition)
-    except InvalidInput as error:
-        for document in chosen:
-            first = document.row_at(document.read(Problems()) or b"", 0)
-            if first and first.keys() <= {edition.item.id_key, "label", P}:
-                raise ShroomError(
-                    f"{document.file} looks like a submission, but predict needs the data that "
-                    "the predictions are for: rows with hyp, src, tgt and task"
-                ) from error
-        raise
+    files = read_no_submission(data, problems, edition, choose)
     if not files:
         expected = edition.expected_name(splits, "data")
         raise ShroomError(f"{as_source(data, 'data')} contains no file named {expected}")
@@ -62,6 +51,36 @@ def read_data(
     if problems.errors:
         raise InvalidInput(problems)
     return files
+
+
+def read_no_submission(
+    data: Data,
+    problems: Problems,
+    edition: Edition,
+    choose: Callable[[list[Document]], list[Document]] = list,
+) -> list[DataFile]:
+    """Return the data files of a source; name a submission that is given as data."""
+    chosen: list[Document] = []
+
+    def noted(documents: list[Document]) -> list[Document]:
+        chosen.extend(choose(documents))
+        return chosen
+
+    try:
+        return read_files(data, problems, noted, edition)
+    except InvalidInput as error:
+        predicted = kind_of(edition).fields(edition, Role.PREDICTIONS)
+        keys = {edition.item.id_key, *(key for fields in predicted for key in fields.keys)}
+        for document in chosen:
+            first = document.row_at(document.read(Problems()) or b"", 0)
+            (row,) = edition.with_own_keys([first])
+            if row and row.keys() <= keys:
+                texts = edition.item.keys.get("hyp", "hyp, src, tgt and task")
+                raise ShroomError(
+                    f"{document.file} looks like a submission, but a detector needs the data that "
+                    f"the predictions are for: rows with {texts}"
+                ) from error
+        raise
 
 
 def select_documents(

@@ -511,7 +511,10 @@ BAD = [
     (rows_with(id=40), "d.json: item 1 (id 40): id: expected a unique id, got 40 again"),
     (rows_with(without="id"), "d.json: item 1: id: expected an id, because other items have one"),
     ([], "d.json: expected at least one item, got none"),
-    ([{"id": 1, "label": "Hallucination", P: 0.9}], "d.json looks like a submission, but predict"),
+    (
+        [{"id": 1, "label": "Hallucination", P: 0.9}],
+        "d.json looks like a submission, but a detector",
+    ),
     ("[" * 100_000, "d.json: "),
 ]
 UNFITTED = [
@@ -542,6 +545,35 @@ def test_what_cannot_be_predicted_or_fitted(verb, detector, rows, said, tmp_path
     assert said in refused(*verb.split(), detector, path, "-o", out / "p.json")
     assert (out / "p.json").read_text() == "precious"
     assert listing(out) == ["p.json"]
+
+
+OWN = """name = "own"
+title = "Own"
+year = 2027
+splits = [{name = "dev"}]
+[item]
+keys = {id = "key", label = "verdict", p = "score", hyp = "answer"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("edition", "row", "texts"),
+    [
+        ("semeval2024", {"label": "Hallucination", P: 0.9}, "hyp, src, tgt and task"),
+        ("mushroom2025", {"id": "a", "hard_labels": [[0, 1]]}, "model_output_text"),
+        ("own", {"key": 1, "verdict": "bad", "score": 0.9}, "answer"),
+    ],
+)
+def test_a_submission_is_not_data(edition, row, texts, tmp_path, refused):
+    if edition == "own":
+        edition = tmp_path / "own.toml"
+        edition.write_text(OWN, encoding="utf-8")
+    path = write_json(tmp_path / "d.json", [row])
+    detector, *verbs = ["spans"] if edition == "mushroom2025" else ["lexical", ["explain"]]
+    said = f"{path} looks like a submission, but a detector needs the data that the predictions are"
+    for verb in (["predict", "-o", tmp_path / "p.json"], *verbs):
+        err = refused(*verb, detector, path, "--edition", edition)
+        assert f"{said} for: rows with {texts}\n" in err
 
 
 @pytest.mark.parametrize(
