@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Optional, Union, cast
 
-from shroom.core.paths import is_junk
+from shroom.core.paths import is_junk, is_readme
 from shroom.core.problems import Problems
 
 #: Members of one zip, or files in one folder.
@@ -152,8 +152,7 @@ class Selection:
         if self.passes_over(name):
             return False
         is_document = self.is_document(name)
-        is_readme = PurePosixPath(name).stem.lower() == "readme"
-        if not (is_document or is_readme or self.others):
+        if not (is_document or is_readme(name) or self.others):
             found = format_of(b"", name) or "another kind of file"
             problems.add("file-ignored", place, self.expected, found)
         return is_document

@@ -79,6 +79,11 @@ def is_inside(path: Source, place: Source) -> bool:
     )
 
 
+def is_readme(name: str) -> bool:
+    """Return whether a file explains the files beside it."""
+    return PurePosixPath(name).stem.lower() == "readme"
+
+
 def is_junk(name: str) -> bool:
     """Return whether a path in a folder or a zip belongs to the operating system or the kit."""
     parts = [part for part in PurePosixPath(name).parts if part != ".."]

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
 
-from shroom.core.paths import Source, is_junk
+from shroom.core.paths import Source, is_junk, is_readme
+from shroom.core.printing import printable
 from shroom.core.problem_codes import CODES, ERROR, WARNING
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError, UnknownName
 from shroom.scoring.check import check
@@ -63,12 +64,16 @@ def submissions_in(
         elif path.is_dir():
             systems.setdefault(path.name, []).append(path)
         elif reason := _why_no_submission(path, edition):
-            others[path] = reason
+            others |= {} if is_readme(path.name) else {path: reason}
         else:
             systems.setdefault(system_name(path.name, edition) or path.name, []).append(path)
     if not systems:
+        first = {why: path for path, why in reversed(others.items())}
         raise ShroomError(
             f"{folder}: contains no submission; add a folder, a zip or a .json file for each system"
+            + "".join(
+                f"\n{printable(str(it))}: ignored, because {why}" for why, it in first.items()
+            )
         )
     files = [path for paths in systems.values() for path in paths]
     if all(path.is_file() and not system_name(path.name, edition) for path in files):

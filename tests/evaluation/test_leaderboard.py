@@ -202,7 +202,8 @@ def test_what_is_no_submission(places, shroom):
     (places[0] / ".hidden").mkdir()
     write_json(places[0] / ".cache.json", [])
     write_json(places[0] / "__MACOSX" / f"._{AWARE}", [])
-    (places[0] / "notes.txt").write_text("read me")
+    (places[0] / "notes.txt").write_text("no submission")
+    (places[0] / "README.md").write_text("read me")
     (places[0] / "csvteam.csv").write_text("label")
     os.mkfifo(places[0] / "pipe.json")
     _, out, err = shroom("leaderboard", *places, *FEW, "--format", "json", "--all")
@@ -215,6 +216,14 @@ def test_what_is_no_submission(places, shroom):
         "TEAM.{val,test}.model-{agnostic,aware}.csv",
     }.items():
         assert f"{name}: not a submission; ignored, because {why}\n" in err
+    assert "README" not in err
+
+
+def test_why_a_folder_contains_no_submission(places, tmp_path, refused):
+    path = tmp_path / "tables" / "csvteam.csv"
+    write_json(path, [])
+    err = refused("leaderboard", path.parent, places[1])
+    assert f"{path}: ignored, because the name of a table must contain its split and track" in err
 
 
 @pytest.mark.linux
