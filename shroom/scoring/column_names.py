@@ -53,7 +53,8 @@ class Names:
         """Return the names for a column per key, and for a word per label."""
         if not isinstance(columns or {}, Mapping):
             raise ShroomError(f"columns: expected a dict such as {_COLUMNS}, got {show(columns)}")
-        if isinstance(labels, str):
+        is_list = isinstance(labels, Sequence) and not isinstance(labels, (str, bytes))
+        if labels is not None and not is_list:
             raise ShroomError(f"labels: expected a list such as {_LABELS}, got {show(labels)}")
         named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
         unknown = [key for key in columns or () if key not in ("p", *KEYS)]
