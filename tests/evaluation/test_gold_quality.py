@@ -184,6 +184,16 @@ def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, order, found,
         agreement(tmp_path / "gold.json", edition=named)
 
 
+def test_labels_that_contradict_their_votes_are_in_the_right_order(tmp_path):
+    own = Edition("own", "Own", 2027, annotation=Annotation(labels=("odd", "fine")))
+    words = {H: "odd", N: "fine"}
+    rows = [{**row, "labels": [words[it] for it in row["labels"]]} for row in votes(12)]
+    rows = [{**row, "label": words[N if row["label"] == H else H]} for row in rows]
+    quality = checked(tmp_path / "gold.json", rows, own)
+    assert counts(quality) == {"label-p": 12, "label-votes": 12}
+    assert "order of the labels" not in quality.render("text")
+
+
 def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
     """As in a gold of 240 rows in which 79 ids stand twice, where pairing by id is undefined."""
     rows = answers(161) + [{**row, "answer": "Other."} for row in answers(79)]

@@ -183,10 +183,13 @@ def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Ite
         "p-votes": f"p differs from the share of votes for {flagged}",
     }
     is_clear = (label >= 0) & (p != 0.5)
-    for code, odd in {"label-p": np.flatnonzero(against_p), **against_votes(table)}.items():
+    contradictions = {"label-p": np.flatnonzero(against_p), **against_votes(table)}
+    # Another order of the edition's labels exchanges labels and votes alike.
+    may_be_exchanged = file.edition.own_labels and not len(contradictions.get("label-votes", ()))
+    for code, odd in contradictions.items():
         about, fix = f"{{}} whose {what[code]}", CHECKS[code].fix.replace(usual, flagged)
         are_all = is_clear[odd].sum() > 1 and not np.delete(is_clear, odd).any()
-        if are_all and file.edition.own_labels:
+        if are_all and may_be_exchanged:
             about += "; this concerns all items whose p is not 1/2, so check the order of the "
             about += "labels in the edition"
         yield from of_rows(file, code, odd, about, fix=fix)
