@@ -180,7 +180,7 @@ def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, order, found,
     text = quality.render("text")
     assert [sentence for sentence in said if sentence not in text] == []
     assert H not in text.replace(P, "")
-    with pytest.raises(InvalidInput, match=r'votes: expected a list .* got {"p0": "(odd|fine)'):
+    with pytest.raises(InvalidInput, match=r'expected a list of "(odd|fine)" .*{"p0": "(odd|fine)'):
         agreement(tmp_path / "gold.json", edition=named)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -22,8 +23,11 @@ from shroom.scoring.rows import LABELS, P, Role, Rows
 _RANKING = (ACCURACY, RHO)
 
 
-def read_votes(value: Any) -> Read:
-    """Return the votes in a row's ``labels``: 1 for Hallucination, 0 for not, -1 for none."""
+def read_votes(value: Any, own: Iterable[str] = LABELS) -> Read:
+    """Return the votes in a row's ``labels``: 1 for Hallucination, 0 for not, -1 for none.
+
+    Messages name the two ``own`` words of an edition.
+    """
     if value is None or value != value:  # NaN
         return (), ()
     labels = value if isinstance(value, list) else [value]
@@ -31,7 +35,7 @@ def read_votes(value: Any) -> Read:
     votes = [words[it] for it in labels if (it is None or isinstance(it, str)) and it in words]
     if isinstance(value, list) and len(votes) == len(labels):
         return votes, ()
-    expected = " and ".join(f'"{word}"' for word in LABELS)
+    expected = " and ".join(f'"{word}"' for word in own)
     fault = Fault("label-value", f"a list of {expected} (null for a missing vote)", value)
     return votes, (fault,)
 
