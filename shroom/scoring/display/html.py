@@ -23,7 +23,8 @@ from shroom.scoring.tables import ROSE, Column, Estimate, Row, Table, Whole, is_
 from shroom.scoring.verdict import problem_table
 
 Span = tuple[float, float]
-#: The colours of a light page (also of plots in files, and of what is printed), and of a dark one.
+#: The colours of a light page (also of plots in files, and of print), and of a dark page. All
+#: contrasts are at least 4.5.
 _COLOURS = {
     "paper": ("#ffffff", "#14171b"),
     "wash": ("#f4f6f8", "#1d2228"),
