@@ -39,7 +39,7 @@ SCORERS = Registry(
         ),
         "selfcheck": Entry(
             "shroom.annotate.scorers.comparison:SelfCheck",
-            "agreement of a generation with the question's other generations",
+            "agreement of a generation with other generations for the same question",
         ),
         "probe": Entry(
             "shroom.annotate.scorers.probe:Probe",
@@ -53,7 +53,7 @@ SCORERS = Registry(
             "asks a language model whether a generation is right",
             (),
             "",
-            "model; endpoint, unless the model runs on this machine",
+            "model; also endpoint if the model does not run on this machine",
         ),
         "reward": Entry(
             "shroom.annotate.scorers.reward:Reward",

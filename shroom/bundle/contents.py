@@ -115,7 +115,7 @@ def described(contents: Contents) -> tuple[dict[str, Any], list[str]]:
         raise ShroomError(f"expected keys and values, got {show(data)}")
     if data.get("version") not in (2, "2"):
         got = show(data["version"]) if "version" in data else "none"
-        raise ShroomError(f"version: expected 2, got {got}; other versions are not checked")
+        raise ShroomError(f"version: expected 2, got {got}; the kit can check only version 2")
     warnings = list(_dates_as_text(data.get("phases")))
     # The platform rejects dates elsewhere, so they must not be texts for the schema.
     text = json.dumps(data, default=lambda other: [str(other)], skipkeys=True)

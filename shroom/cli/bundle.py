@@ -70,8 +70,8 @@ def command(
     if gold is None:
         gold = str(Path(bundle.__file__).parents[1] / "sample")
         note(
-            "without --gold, the bundle uses the kit's sample as gold, which is only suitable "
-            "for a trial"
+            "without --gold, the bundle uses the kit's sample as gold; such a bundle is only "
+            "suitable for a trial"
         )
     chosen = edition_given(edition, gold, by_form=True)
     say(f"warning: edition: {printable(warning)}" for warning in warnings_of(chosen))

@@ -26,7 +26,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @click.argument("gold", type=INPUT, required=False)
 @option(
     "-o --output",
-    "Write the calibrator, or with --apply the calibrated submission, to this path.",
+    "Write the calibrator to this path; with --apply, write the calibrated submission.",
     OUTPUT,
     required=True,
 )
@@ -64,7 +64,8 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
     if gold is not None and fits:
         if given.method == "none" and not given.threshold:
             raise click.UsageError(
-                "--method none with --no-threshold leaves nothing to fit; omit one of them"
+                "with both --method none and --no-threshold, there is nothing to fit; omit one "
+                "of the two"
             )
         return _fit(submission, gold, given=given)
     for name in filter(is_given, _FITTING):

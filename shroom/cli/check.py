@@ -69,7 +69,7 @@ def command(submissions: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("--official cannot be combined with --data or --fix")
     if given.official and given.gold and "-" in submissions:
         raise click.UsageError(
-            "--official with --gold reads each file twice, so no file can come from stdin"
+            "--official and --gold together read each file twice, so no file can come from stdin"
         )
     if len(submissions) > 1 and (given.out or given.form == "json"):
         raise click.UsageError("--fix and --format json require a single SUBMISSION")

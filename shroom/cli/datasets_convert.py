@@ -69,7 +69,7 @@ def command(
     if not rows:
         raise ShroomError(
             f"{source.name}: nothing to convert, because no record is labelled in this "
-            "view; use another --view or labelled files"
+            "view; choose another view with --view, or use labelled files"
         )
     if predictions is not None and source.predictions is not None:
         label, p = _predictions_for(rows, ", ".join(collection.files), predictions)

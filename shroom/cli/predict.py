@@ -213,7 +213,7 @@ def _predict_on_ray(
     shards = shards_of(data, recipe.data, edition)
     out = Place(output)
     if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
-        raise ShroomError(f"{output} is inside the data; choose another folder")
+        raise ShroomError(f"{output} is inside the data folder; choose another folder")
     # Object stores have no locks.
     with nullcontext() if out.is_uri else _reserved(Path(output), MANIFEST + PARTIAL):
         manifest = Manifest(out, shards, recipe, run, resume=resume)

@@ -22,7 +22,7 @@ from shroom.scoring.result import Result
 @click.argument("data", type=INPUT)
 @option(
     "--labelled",
-    "Labelled random sample of outputs of the same kind as DATA.",
+    "Random sample of outputs of the same kind as DATA, with labels.",
     INPUT,
     required=True,
 )

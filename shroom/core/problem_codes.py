@@ -46,7 +46,9 @@ _ERRORS = {
     "no-file": "add the files, or use the folder or zip that contains them",
     "file-name": "rename the file so that its name contains its split and track",
     "file-twice": "keep only one file per track; for several submissions, specify each (FOLDER/*)",
-    "gold-first": "if this file is the gold, put it last; otherwise, remove the votes (labels)",
+    "gold-first": (
+        "if this file is the gold, put it last; otherwise, remove the votes (the key labels)"
+    ),
     "no-gold": "use gold that contains this split and track",
     "not-utf8": "save the file as UTF-8",
     "not-json": "write the file with a JSON library, such as Python's json; name a CSV file .csv",
@@ -76,8 +78,8 @@ _ERRORS = {
     "ids-missing": "predict every datapoint of the data file",
     "id-unknown": "check that the predictions belong to this split, track and language",
     "order-texts": (
-        "keep the order of the data file; if the texts allow it, 'shroom check --fix' restores the "
-        "order"
+        "keep the order of the data file; 'shroom check --fix' restores the order if the texts "
+        "of the rows allow it"
     ),
     "gold-unlabelled": (
         "use a file with gold labels; in SHROOM's format, each item has the keys label and "
@@ -118,7 +120,7 @@ _WARNINGS = {
     ),
     "p-confidence": (
         "if p is the confidence in the predicted label, replace p with 1 - p in all items labelled "
-        "Not Hallucination; if label-inverted is also reported, swap the labels first"
+        "Not Hallucination; if the problem label-inverted is also reported, swap the labels first"
     ),
     "label-against-p": (
         "either swap the labels, or replace p with 1 - p in every item; add --gold to see which "

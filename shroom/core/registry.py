@@ -250,7 +250,7 @@ def _hint(target: str, error: BaseException) -> str:
         return f"; it is neither installed nor in {os.getcwd()}"  # noqa: PTH109 - may be deleted
     if isinstance(error, AttributeError) and module in sys.modules:
         return f";{nearest(attribute, vars(sys.modules[module]))}".rstrip(";")
-    return f"; python -c 'import {module}' shows where it fails"
+    return f"; to see where the import fails, run python -c 'import {module}'"
 
 
 @functools.cache

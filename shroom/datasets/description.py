@@ -101,7 +101,10 @@ class Description(Result):
         notes = [*(f"note: {note}" for note in contents.notes), f"warnings: {warnings}"]
         bounds_of = [pair for table in listed for row in table.rows for pair in row.items()]
         if any(value and name.endswith("_ci") for name, value in bounds_of):
-            above = f"; normal approximation above {self.normal_above} units, except for agreement"
+            above = (
+                f"; the normal approximation is used above {self.normal_above} units, except for "
+                "agreement"
+            )
             made = how_made(self.how, f"{self.how.resamples} resamples")
             notes += [made + above * bool(self.normal_above), *doubts(bounds_of)]
         return [*self._files(), *labels, *figures, Shown(notes=notes, width=WIDTH)]

@@ -55,8 +55,10 @@ class Generation(Struct, frozen=True):
         Optional[tuple[tuple[str, float], ...]],
         Rule(
             parse=_pairs,
-            expected="a list of objects, each with a word and its number (otherwise treated as "
-            "missing)",
+            expected=(
+                "a list of objects, each with a word and its number (any other value counts as "
+                "missing)"
+            ),
         ),
     ] = None
     top_k_avg_probs_score: Score = None  # mean of the five smallest, scaled to [0, 1]

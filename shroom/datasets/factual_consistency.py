@@ -43,8 +43,8 @@ _METRICS = (
     ratio("verifiable_share", share=np.asarray),
 )
 _AS_GIVEN = (
-    "mean_correctness excludes values outside [0, 1]; mean_correctness_as_given includes them, as "
-    "commonly quoted figures do"
+    "mean_correctness excludes values outside [0, 1]; mean_correctness_as_given includes them, "
+    "like the figures that are commonly quoted"
 )
 
 
@@ -63,7 +63,10 @@ def _number(cell: str, report: Report, key: str) -> float | None:
         raise Odd
     if value is not None and not 0 <= value <= 1:
         report.add(
-            "number-odd", key, "a number in [0, 1] (otherwise excluded from all means)", text
+            "number-odd",
+            key,
+            ("a number in [0, 1] (any other value is excluded from all means)"),
+            text,
         )
     return value
 
@@ -246,7 +249,7 @@ DATA_SET = DataSet(
             "decoding": _by("file", "decoding"),
             "model_type_decoding": _by("file", "model_type", "decoding"),
             "verifiable_only": Groups(
-                "responses by file, counting only judgements of verifiable responses",
+                "responses by file; only judgements of verifiable responses count",
                 partial(figures, verifiable_only=True),
                 {"file": attrgetter("file")},
                 order=by_name,

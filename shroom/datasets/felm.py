@@ -202,7 +202,8 @@ DATA_SET = DataSet(
             partial(_points, references=True),
         ),
         "prompt": View(
-            "segments of answers compared only with the prompt", partial(_points, references=False)
+            "segments of answers, each compared only with the prompt",
+            partial(_points, references=False),
         ),
     },
 )

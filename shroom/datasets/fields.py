@@ -238,4 +238,4 @@ def _records(field: _Field, value: Any, report: Report, place: str) -> Iterator[
             above = name + (": " if field.rule.item else ".")
             yield build(record, item, report, above)
         else:
-            report.add("object-odd", name, "an object (otherwise left out)", show(item))
+            report.add("object-odd", name, "an object (any other value is left out)", show(item))

@@ -81,7 +81,7 @@ def _answer(value: Any, report: Report, key: str) -> str:
     """Return a text; null and NaN, which tables write for empty texts, are reported."""
     if value is None or isinstance(value, float):
         code = "text-odd" if value is None or np.isfinite(value) else "value-finite"
-        report.add(code, key, "a text (otherwise read as empty)", show(value))
+        report.add(code, key, "a text (any other value is read as empty)", show(value))
         return ""
     if not isinstance(value, str):
         raise Odd
@@ -119,7 +119,7 @@ class Record(Struct, frozen=True):
     wikipedia_url: str = ""  # the page that the annotators were given
     annotations: Annotated[
         Mapping[str, tuple[HardSpan, ...]],
-        Rule(parse=_annotations, expected="spans by annotator (otherwise left out)"),
+        Rule(parse=_annotations, expected="spans by annotator (any other value is left out)"),
     ] = field(default_factory=dict)
 
     @property

@@ -104,8 +104,8 @@ DATA_SET = DataSet(
         texts={"query": lambda query: [query.text]},
         tables={
             "file": Groups(
-                "exam prompts and debate queries; debate_questions counts the queries that the "
-                "generator would keep",
+                "exam prompts and debate queries; debate_questions is the number of queries "
+                "that the generator would keep",
                 _in_file,
                 by_file=True,
             ),

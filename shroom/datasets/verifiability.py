@@ -164,7 +164,10 @@ _MAIN = (
 
 DATA_SET = DataSet(
     NAME,
-    licence="MIT (human evaluation); none stated (Stanford-GenSearch pairs of AttributionBench)",
+    licence=(
+        "MIT for the human evaluation; none stated for the Stanford-GenSearch pairs of "
+        "AttributionBench"
+    ),
     about="statements of generative search engines, and whether their citations support them",
     source=(
         "Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines; "
@@ -208,7 +211,9 @@ DATA_SET = DataSet(
                 "statements (worth verifying, supported) and citations (judged, precise) by system",
                 "system_name",
             ),
-            "split": _citations("citation metrics by query distribution", "split", metrics=_MAIN),
+            "split": _citations(
+                "citation metrics for each query distribution", "split", metrics=_MAIN
+            ),
             "system_name_split": _citations(
                 "citation metrics by system and query distribution",
                 "system_name",
@@ -224,14 +229,16 @@ DATA_SET = DataSet(
         notes={
             "only citation metrics for the full human evaluation can be compared with the "
             "published totals (Liu et al. 2023)": is_a(Response),
-            "citation metrics are not computed for judgements of cited pages, because their files "
-            "contain only some statements of each response; to convert a file to datapoints, run "
+            "citation metrics are not computed for judgements of cited pages, because the files "
+            "with these judgements contain only some statements of each response; to convert a "
+            "file to datapoints, run "
             "'shroom datasets convert verifiability FILE'": is_a(PageJudgement),
         },
     ),
     views={
         "evidence": View(
-            "statements compared with the evidence of their citations; p is 1 minus the support",
+            "statements compared with the evidence in their cited sources; p is 1 minus the "
+            "support",
             _points,
             _unit,
         )

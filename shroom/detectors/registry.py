@@ -44,7 +44,7 @@ REGISTRY = Registry(
         ),
         "similarity": Entry(
             "shroom.detectors.similarity:Similarity",
-            "1 - cosine of two sentence embeddings; fitting adds a calibration by task",
+            "1 - cosine of two sentence embeddings; fitting adds a calibration for each task",
             (*_TORCH, "sentence_transformers"),
             "models",
             "--model: a sentence encoder, such as sentence-transformers/all-mpnet-base-v2",
@@ -72,12 +72,12 @@ REGISTRY = Registry(
         ),
         "unigram": Entry(
             "shroom.annotate.as_detectors:Unigram",
-            "share of the reference's words that the hypothesis contains; a weak baseline; for "
+            "share of the reference's words that the hypothesis contains (a weak baseline); for "
             "English, install [annotate] or use --set language=other",
         ),
         "reward": Entry(
             "shroom.annotate.as_detectors:Reward",
-            "the score of a reward model for the hypothesis as a reply to the source",
+            "the score that a reward model gives to the hypothesis as a reply to the source",
             _TORCH,
             "models",
             "--model: a reward model, such as OpenAssistant/reward-model-deberta-v3-base",

@@ -97,7 +97,9 @@ class Similarity(JSONDetector):
     def _content(self) -> dict[str, Any]:
         distance = self._distance
         if distance.curves is None:
-            raise ShroomError("this similarity detector has not been fitted; call fit before save")
+            raise ShroomError(
+                "this similarity detector has not been fitted; call fit() before save()"
+            )
         return {
             "model": distance.encoder,
             "revision": distance.revision,
@@ -152,7 +154,7 @@ class Similarity(JSONDetector):
         if self.calibration not in (None, file):
             raise ShroomError(
                 f"{file} already contains a calibration; omit the setting 'calibration', or set "
-                "model to the encoder"
+                "'model' to the encoder alone"
             )
         fitted = self._loaded(Path(file))
         distance: _Distance = fitted.model

@@ -214,7 +214,7 @@ class Comparisons(Result):
     def _notes(self) -> Iterator[str]:
         missing = "only one submission has a file for this track"
         if self.baseline is not None:
-            missing = "either the baseline or every other submission lacks a file for this track"
+            missing = "the baseline has no file for this track, or no other submission has one"
             yield f"baseline: {self.baseline}; pairs without the baseline are not tested"
         for track in self.left_out:
             yield f"{track}: not compared, because {missing}"
@@ -232,8 +232,8 @@ class Comparisons(Result):
                 f"seed {how.seed}, not corrected"
             )
             yield (
-                f"decide by {REAL}, not by the interval: the two may disagree if an interval ends "
-                "near 0"
+                f"decide by {REAL}, not by the interval: if an interval ends near 0, it may "
+                "disagree with the test"
             )
             yield "detectable: the smallest difference that a single test finds in 4 of 5 cases"
         if any(pair.difference is None for pair in self.comparisons):

@@ -44,7 +44,8 @@ def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
     """Return whether the entries of a folder are outputs of the scoring program."""
     if any(path.name.lower() in FILES for paths in systems.values() for path in paths):
         raise ShroomError(
-            f"{folder}: the scoring output of one submission; specify the folder with all outputs"
+            f"{folder}: this folder has the scoring output of only one submission; specify the "
+            "folder with all outputs"
         )
     names = {system: {*_names(paths)} for system, paths in systems.items()}
     outputs = [system for system, found in names.items() if found.intersection(FILES)]

@@ -122,7 +122,7 @@ def _matched(old: Board, new: Board) -> TwoGolds:
         if before.n != after.n:
             raise ShroomError(
                 f"{after.file}: expected {before.n} items as in {before.file}, got {after.n}; to "
-                "match different items, add ids to both files"
+                "compare files with different items, add ids to both files"
             )
         _refuse_another_order(before, after)
         order = np.arange(before.n)

@@ -83,7 +83,7 @@ def _of_metrics(by_metric: dict[str, list[Any]], found: Any) -> str:
 
 def _which(pairs: Sequence[Any]) -> str:
     either = f"{pairs[0].a} or {pairs[0].b}" if len(pairs) == 1 else "any system"
-    return f"It cannot be concluded whether {either} is better"
+    return f"The results do not show whether {either} is better"
 
 
 def _of_one_pair(real: Sequence[Any], intervals: Intervals) -> list[str]:
@@ -225,7 +225,7 @@ def _of_ranks(rows: Sequence[Any], board: Any) -> str:
         return sentence if undefined or len(first) > 1 else f"{sentence}; no other system is ranked"
     count = len(others)
     if few := board.trials and _too_few(len(rows) * (len(rows) - 1) // 2, board.trials):
-        return f"{sentence}; whether other systems are worse is unknown, because {few}"
+        return f"{sentence}; it is unknown whether other systems are worse, because {few}"
     if lead.group is None:
         rest = "the other system is" if count == 1 else f"the {count} other systems are"
         return f"{sentence}; whether {rest} significantly worse was not tested"

@@ -205,7 +205,8 @@ class RunStore(Store):
         if not (ours or new):
             database.close()
             raise ShroomError(
-                f"{self.path} would be overwritten, but was not written by an interrupted run; "
+                f"{self.path} already exists and was not written by an interrupted run, so it is "
+                "not overwritten; "
                 "move it, or specify another output"
             )
         database.executescript(f"PRAGMA synchronous = OFF; PRAGMA application_id = {_ID}; {_TABLE}")

@@ -151,7 +151,7 @@ def as_votes(votes: ArrayLike) -> Votes:
         raise ValueError(f"votes: expected the shape [items, annotators], got {values.shape}")
     values = np.where(np.isnan(values), MISSING, values)
     if not np.isin(values, (MISSING, 0, 1)).all():
-        raise ValueError("votes: expected 1 and 0, and -1 or nan for a missing vote")
+        raise ValueError("votes: expected 1 or 0 (-1 or nan if a vote is missing)")
     return values.astype(np.int8)
 
 

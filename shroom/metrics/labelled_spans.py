@@ -194,7 +194,7 @@ COR = mean_of(
     "cor",
     _cor,
     (-1.0, 1.0),
-    about="like character_rho, but the probabilities of overlapping gold spans are added",
+    about="like character_rho, but the probabilities of overlapping gold spans are summed",
     formula=(
         "(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; 0 if only one side is constant; "
         "if both sides are constant, 0 if only one side is 0, otherwise 1"

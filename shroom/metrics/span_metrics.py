@@ -165,7 +165,10 @@ RHO = mean_of(
     (-1.0, 1.0),
     ("p", "gold_p"),
     inputs=SPANS,
-    about="the rank correlation of the characters' probabilities, averaged over texts",
+    about=(
+        "the rank correlation between the predicted and the gold probabilities of the "
+        "characters, averaged over texts"
+    ),
     formula=(
         "(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; 1 if both sides are constant, "
         "0 if only one side is constant"

@@ -105,7 +105,7 @@ class HallucinationRate(Result):
             f"naive: share of outputs labelled Hallucination by {self.detector}",
             "corrected: prediction-powered estimate from the unlabelled and the labelled outputs",
             "labels only: share of Hallucination among the labels, weighted by task",
-            "labels to halve: number of labels with which the interval would be half as wide",
+            "labels to halve: how many labels would be needed for an interval half as wide",
             "the labelled outputs must be a random sample of the outputs, overall or by task",
         ]
         if self.out_of_fold:

@@ -210,8 +210,8 @@ def predict(
     if isinstance(detector, Detector):
         if settings:
             raise ShroomError(
-                f"{', '.join(settings)}: the detector already has its settings; specify the "
-                "detector by name, or omit the settings"
+                f"{', '.join(settings)}: these settings cannot be applied to a detector object; "
+                "specify the detector by name, or omit the settings"
             )
         chosen, splits = detector, edition.submitted
     else:

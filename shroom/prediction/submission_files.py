@@ -109,7 +109,8 @@ def record_path(output: str) -> Path | None:
             record = None
         if not isinstance(record, dict) or not {"recipe", "detector", "versions"} <= record.keys():
             raise ShroomError(
-                f"{path} would be overwritten, but is not a run record; move it, or choose "
+                f"{path} already exists and is not a run record, so it is not overwritten; move "
+                "it, or choose "
                 "another folder"
             )
     return path
@@ -128,8 +129,9 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
         return None
     if path is None:
         return (
-            f"{output} contains {counted(sum(counts.values()), 'in-sample prediction')}, so scores "
-            "will be too optimistic; to mark the predictions in run.json, write to a folder"
+            f"{output} contains {counted(sum(counts.values()), 'in-sample prediction')}, so "
+            "scores will be too optimistic; write to a folder, so that run.json marks these "
+            "predictions"
         )
     versions = {"shroom-kit": __version__}
     record = {"recipe": command, "detector": None, "in_sample": counts, "versions": versions}

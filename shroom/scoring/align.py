@@ -154,7 +154,7 @@ def _check_order(predictions: Rows, gold: Rows) -> Found:
         code = "order-texts" if predictions.n == gold.n else code
     elif ids is not None and predictions.numbered and not any(map(any, own)):
         differing = np.flatnonzero(ids != ids.min() + np.arange(predictions.n)).tolist()
-        found = "ids that number the rows in another order"
+        found = "ids that are row numbers, but not in the order of the rows"
     if differing:
         expected = f"the order of {gold.file}, which has no ids"
         found += f" in {counted(len(differing), 'item')}; this is the first"
@@ -205,7 +205,11 @@ def restored_order(
         places.setdefault(key, []).append(place)
     other = sum(len(it) for key, it in places.items() if wanted[key] != len(it))
     if other:
-        return [], source, f"the texts do not show the position of {counted(other, 'row')}"
+        return (
+            [],
+            source,
+            (f"the texts are not enough to find the position of {counted(other, 'row')}"),
+        )
     if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
         return [], source, "rows with the same texts cannot be told apart"
     return [places[key].pop(0) for key in target], source, ""

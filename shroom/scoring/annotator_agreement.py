@@ -48,7 +48,7 @@ _LEGEND = (
     ),
     "against label: one annotator against the majority of all annotators (that annotator included)",
     (
-        "label as p: rho if the gold label is used as p, as a reference for systems whose p is "
+        "label as p: the rho of the gold label used as p; compare it with systems whose p is "
         "always 0 or 1"
     ),
 )

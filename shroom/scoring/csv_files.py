@@ -209,8 +209,8 @@ class _Reader(Reading):
         known = {*KEYS, *self.own}
         if known.isdisjoint(keys):
             expected = f'a header with "label" and "{P}"'
-            expected += " (from other names, 'shroom check --columns p=NAME,label=NAME --fix OUT' "
-            expected += "writes a copy with the kit's names)"
+            expected += " (to rename other columns, 'shroom check --columns p=NAME,label=NAME "
+            expected += "--fix OUT' writes a copy with the kit's names)"
             self.stop("not-csv", expected, show(header))
         read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
         if read:

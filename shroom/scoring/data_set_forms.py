@@ -46,8 +46,10 @@ _PREDICTIONS = {
 }
 #: The commands for data sets that are not only converted to SHROOM's format.
 _COMMANDS = {
-    "felm": "'shroom predict judge FILE' judges its segments, and 'shroom datasets convert felm' "
-    "converts it for other detectors",
+    "felm": (
+        "to judge its segments, run 'shroom predict judge FILE'; to convert it for other "
+        "detectors, run 'shroom datasets convert felm'"
+    ),
     "queries": "to read it, run 'shroom datasets describe queries'",
 }
 

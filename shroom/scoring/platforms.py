@@ -185,7 +185,7 @@ def missing_tracks(score: Score, gold: Source) -> list[Problem]:
             "track-missing",
             "the submission",
             f"the {track} track",
-            f"no predictions, so its scores are {counts[track] or 'missing'}",
+            f"no predictions for this track, so its scores are {counts[track] or 'missing'}",
         )
         for track in edition.track_names
         if track in (there or edition.track_names) and track not in present

@@ -66,7 +66,7 @@ def group_of(gold: Rows, key: str) -> Group | None:
 
 def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
     """Return a sentence for each requested key by which the items cannot be sliced."""
-    no_votes = f"in some items, p(Hallucination) is not a fraction of {MAX_VOTES} or fewer votes"
+    no_votes = f"in some items, p(Hallucination) cannot be a share of {MAX_VOTES} or fewer votes"
     sentences = {}
     for key in asked:
         if group_of(gold, key) is None:
@@ -74,7 +74,7 @@ def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
             if key == "agreement":
                 why = no_votes
             elif key in gold.keys:
-                why = f"{name} is neither a string, a number nor a boolean"
+                why = f"{name} is not a string, a number or a boolean"
             else:
                 why, near = f"no item has {name}", nearest(key, gold.keys)
             sentences[key] = f"{printable(gold.file)}: {why}, so there are no slices by {name}" + (

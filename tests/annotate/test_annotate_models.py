@@ -199,7 +199,7 @@ def test_a_wrong_setting_is_reported(name, settings, message):
 
 
 def test_a_model_that_is_no_reward_model_is_reported(nli_folder, rewards):
-    with pytest.raises(ShroomError, match="has 3 classes, but a reward model has one"):
+    with pytest.raises(ShroomError, match="has 3 classes, but a reward model has only one class"):
         scores_of(Reward(nli_folder), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="the tokenizer has no chat template"):
         scores_of(Reward(str(rewards["pair"]), template="chat"), *random_questions(1, WORDS))

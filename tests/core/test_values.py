@@ -34,7 +34,8 @@ BLIND = (
     "split, test"
 )
 NO_PHASE = (
-    "splits[2]: the split val has no phase, so shroom bundle leaves it out; add a phase, or set "
+    "splits[2]: the split val has no phase, so 'shroom bundle' leaves the split out; add a "
+    "phase, or set "
     "submitted = false"
 )
 DRAFT = ["contact: a@example.org is an example; replace it with your own address", NO_PHASE]

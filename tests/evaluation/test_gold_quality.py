@@ -147,7 +147,7 @@ def test_units_are_looked_for_under_the_keys_of_the_file(tmp_path, unit):
     assert counts(quality) == ({} if unit == "question" else {"unit-missing": 40})
 
 
-MISSING = '12 items without the key "answer", which the edition names; got keys '
+MISSING = '12 items without the key "answer", which the edition specifies; got keys '
 ALL_ODD = "; this concerns all items whose p is not 1/2, so check the order of the labels"
 SWAPPED = (
     f"12 items whose label contradicts p{ALL_ODD} in the edition [label-p]",

@@ -180,7 +180,10 @@ def test_a_file_of_others_is_never_overwritten(tmp_path, resume):
     store = Store(tmp_path / "cache")
     store.put("s", {"k": b"v"})
     store.close()
-    message = f"^{path} would be overwritten, but was not written by an interrupted run; move it, "
+    message = (
+        f"^{path} already exists and was not written by an interrupted run, so it is not "
+        "overwritten; move it, "
+    )
     message += "or specify another output$"
     for content, match in (
         ((tmp_path / "theirs").read_bytes(), "was not written by"),

@@ -334,7 +334,9 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     with pytest.raises(InvalidInput) as error:
         predicted(data, out, notes=notes)
     assert str(error.value).count(f"{wrong}: expected JSON") == 2
-    assert notes == ["done: 8 of 9 shards; fix the others, then add --resume"]
+    assert notes == [
+        ("done: 8 of 9 shards; correct the other shards, then run the command again with --resume")
+    ]
     assert len(list(out.glob("part-*"))) == 8
     wrong.write_bytes(good)
     predicted(data, out, resume=True)
@@ -454,8 +456,8 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
         ("-o {tmp}/out --set model={tmp}/x", 1, "is not a model of the detector lexical"),
         ("-o {tmp}/p.json", 2, "--engine ray writes a folder"),
         ("", 2, "missing option '-o'"),
-        ("-o {data}", 1, "is inside the data; choose another folder"),
-        ("-o {data}/out", 1, "is inside the data; choose another folder"),
+        ("-o {data}", 1, "is inside the data folder; choose another folder"),
+        ("-o {data}/out", 1, "is inside the data folder; choose another folder"),
         ("-o {tmp}/out --dry-run", 2, "cannot be combined with --engine ray"),
         ("-o {tmp}/out --max-cost 1", 2, "cannot be combined with --engine ray"),
         ("-o {tmp}/out --device cuda:1", 2, "accepts --device cpu or cuda"),

@@ -100,7 +100,8 @@ def test_constant_and_nan_give_nan(val, tmp_path, shroom, p):
     assert found["results"][0]["rho"] is None
     why = "a constant" if p == 0.5 else "NaN"
     assert (
-        f"expected p that varies and has no NaN, got {why} [rho-undefined]" in found["warnings"][0]
+        f"expected p that varies and contains no NaN, got {why} "
+        "[rho-undefined]" in found["warnings"][0]
     )
 
 

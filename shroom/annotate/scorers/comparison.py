@@ -53,7 +53,9 @@ class Similarity(Scorer):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.revision and not self.model:
-            raise ShroomError("revision requires a model; add one, or remove revision")
+            raise ShroomError(
+                "the setting 'revision' requires a model; add a model, or remove 'revision'"
+            )
         if self.detector:
             given = {"model": self.model, "revision": self.revision}
             settings = {name: value for name, value in given.items() if value is not None}

@@ -53,7 +53,7 @@ class Judge(Asking, Scorer):
         "gpt_judgement_reason",
     )
     needs_model: ClassVar[str] = (
-        "the scorer judge needs a model: specify the name of a model at the endpoint, or a "
+        "the scorer 'judge' needs a model: specify the name of a model at the endpoint, or a "
         "causal model on the hub or in a folder"
     )
 
@@ -131,8 +131,8 @@ class Judge(Asking, Scorer):
             return _scores(verdict, share_at(step_of_verdict(reply), side_of))
         change = "a larger max_tokens" if reply.unfinished else "another template"
         return Failure(
-            f'the reply says neither "right" nor "wrong": {show(reply.text, 120)}; use {change} '
-            "for a run with --resume"
+            f'the reply says neither "right" nor "wrong": {show(reply.text, 120)}; run again '
+            f"with --resume and {change}"
         )
 
 

@@ -130,8 +130,8 @@ def labelled(questions: Sequence[Question], least: int) -> tuple[dict[str, bool]
         without = "; " + describe_left_out(left_out) if left_out else ""
         raise ShroomError(
             f"a probe needs at least {least} questions with only right answers (got {right}) "
-            f"and {least} with only wrong answers (got {len(clear) - right}){without}; to find the "
-            "categories of more questions, use 'shroom annotate run'"
+            f"and {least} with only wrong answers (got {len(clear) - right}){without}; to "
+            "categorise more questions, use 'shroom annotate run'"
         )
     return clear, dict(left_out)
 

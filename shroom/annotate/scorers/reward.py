@@ -111,7 +111,8 @@ class _Model:
         self._model = model = classifier.load("reward", name, revision, run)
         if model.config.num_labels != 1:
             raise ShroomError(
-                f"{name} has {model.config.num_labels} classes, but a reward model has one"
+                f"{name} has {model.config.num_labels} classes, but a reward model has only one "
+                "class"
             )
         self._name, self._room, self._scope = name, model.room, f"reward {form!r}"
         self._reader = _reader(name, model.tokenizer, model.room, form)
@@ -141,8 +142,8 @@ def _reader(name: str, tokenizer: Any, room: int, form: str | None) -> PairReade
     chat = bool(getattr(tokenizer, "chat_template", None))
     if form == CHAT and not chat:
         raise ShroomError(
-            f'{name}: the tokenizer has no chat template; use template: "pair", or your own text '
-            "with {question} and {generation}"
+            f'{name}: the tokenizer has no chat template; set template to "pair", or to your own '
+            "text with {question} and {generation}"
         )
     if form == PAIR or (form is None and not chat):
         return PairReader(tokenizer, room)
@@ -178,7 +179,7 @@ class _TextReader:
             text = self._template.fill(question=question, generation=generation, end=end)
         else:
             turns = [("user", question), ("assistant", generation)]
-            way_out = 'use template: "pair", or your own text'
+            way_out = 'set template to "pair", or to your own text'
             text = in_chat(self._tokenizer, self._name, turns, asks=False, way_out=way_out)
         # A chat template contains the start token.
         marks = self._template is not None

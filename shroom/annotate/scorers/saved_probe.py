@@ -123,7 +123,7 @@ class SavedProbe(Result):
         yield f"cross-validated: {figures.folds} folds, seed {how.seed}, C chosen in each fold"
         yield (
             f"* layer {figures.best} was chosen because its AUROC is the highest, so this AUROC "
-            f"is too optimistic; '{NESTED}' is unbiased ({counts})"
+            f"is too optimistic; the row '{NESTED}' is unbiased ({counts})"
         )
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")

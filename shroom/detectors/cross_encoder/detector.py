@@ -149,7 +149,7 @@ class CrossEncoder(Schedule, FittedDetector):
 
     def save(self, path: str | Path, **about: Any) -> None:
         if isinstance(self._model, ModelFolder):
-            raise ShroomError("this cross-encoder has not been fitted; call fit before save")
+            raise ShroomError("this cross-encoder has not been fitted; call fit() before save()")
         from shroom.detectors.cross_encoder.pair_model import save
 
         name = str(self.encoder)

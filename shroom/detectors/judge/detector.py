@@ -104,7 +104,7 @@ class Judge(Asking, Detector):
 
     name: ClassVar[str] = "judge"
     needs_model: ClassVar[str] = (
-        "the detector judge needs --model: specify the name of a model behind an endpoint "
+        "the detector 'judge' needs --model: specify the name of a model behind an endpoint "
         "(with --set endpoint=URL), or a causal model on the hub or in a folder"
     )
 
@@ -286,7 +286,8 @@ class Judge(Asking, Detector):
             )
         if self.endpoint is None and self.samples:
             raise ShroomError(
-                "the setting samples needs an endpoint; omit it, because a model on this machine "
+                "the setting 'samples' needs an endpoint; omit this setting, because a model on "
+                "this machine "
                 "returns probabilities"
             )
 

@@ -38,7 +38,7 @@ _WARNINGS = {
     "vote-value": "write a label, or null for a missing vote; other values are ignored",
     "span-text": "count characters, not UTF-16 code units or bytes",
     "span-votes": "check that the spans were computed from these annotations",
-    "annotation-outside": "correct the annotation; scores do not depend on it",
+    "annotation-outside": "correct the annotation; this does not change the scores",
     "text-empty": "remove the item; nobody can judge it",
     "item-doubled": "remove one of the two items; otherwise, both count in every score",
     "shared": "remove the item from one of the splits",

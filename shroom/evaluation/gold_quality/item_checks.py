@@ -109,14 +109,17 @@ def _texts(file: GoldFile) -> Iterator[Finding]:
     yield from of_rows(file, "text-empty", empty, "{} with an empty output")
     empty = [place for place, (_, src, tgt) in enumerate(texts) if not (src or tgt)]
     if len(empty) < len(texts):
-        yield from of_rows(file, "text-empty", empty, "{} with nothing to compare the output with")
+        yield from of_rows(
+            file, "text-empty", empty, ("{} without any text to compare the output with")
+        )
     groups = _groups([row if any(row) else None for row in texts])
     if groups:
         again = sum(len(group) - 1 for group in groups)
         about = f"{counted(again, 'item')} with the same texts as an earlier item"
         if file.is_annotated:
             about += (
-                f"; texts with different annotations: {_differing(file, groups)} of {len(groups)}"
+                f"; texts whose copies have different annotations: {_differing(file, groups)} of "
+                f"{len(groups)}"
             )
         yield Finding("item-doubled", again, about, at(file, [group[1] for group in groups]))
 
@@ -127,7 +130,7 @@ def _keys(file: GoldFile) -> Iterator[Finding]:
     for key, read in (("id", item.id_key), ("hyp", "hyp")):
         is_named = key in item.keys and not (key == "hyp" and has_data)
         if is_named and not any(read in row for row in file.rows):
-            about = f'{{}} without the key "{item.keys[key]}", which the edition names'
+            about = f'{{}} without the key "{item.keys[key]}", which the edition specifies'
             yield from of_rows(file, "key-missing", range(len(file.rows)), about, read)
 
 
@@ -256,7 +259,9 @@ def _spans(file: GoldFile) -> Iterator[Finding]:
         about = "no item has a span, so a system that marks nothing gets a perfect score"
         yield Finding("one-class", len(marked), about)
     if file.kind == "spans":
-        about = "{} whose hard labels do not match the characters with a probability above 1/2"
+        about = (
+            "{} whose hard labels differ from the set of characters with a probability above 1/2"
+        )
         yield from of_rows(file, "hard-soft", file.where(_hard_differ_from_soft), about)
     yield from _span_votes(file)
 

@@ -179,7 +179,7 @@ def _of(
     differ: float | None = None,
 ) -> Detectable:
     if spread == 0:
-        why = "the annotators never differ, so nothing is known about how systems differ"
+        why = "the annotators never differ, so their votes do not show how systems may differ"
     if spread == 0 or not math.isfinite(spread):
         return Detectable(metric, n, assumption, None, undefined=why)
     least = detectable_difference(spread)

@@ -122,7 +122,8 @@ def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> list[Finding]:
     rows = [row for other in (file, *alike) for row in other.rows]
     if not key or not file.is_annotated or any(row.get(own) is not None for row in rows):
         return []
-    about = f'{counted(len(file.rows), "item")} without "{key}": intervals assume independent items'
+    items = counted(len(file.rows), "item")
+    about = f'{items} without "{key}", so the intervals assume that items are independent'
     return [Finding("unit-missing", len(file.rows), about)]
 
 

@@ -33,7 +33,7 @@ _COUNTS = {
     "near": ("shared-near", f"items with nearly the same {_AS_THERE}"),
     "input": (
         "shared-input",
-        f"items that have the same input {_THERE} and are not counted as shared or near",
+        f"items that have the same input {_THERE} and are not already counted as shared or near",
     ),
 }
 #: How many annotators are listed, and the fewest texts of one who is.
@@ -236,8 +236,8 @@ class GoldQuality(Result):
                 "test at 5% detects in 4 of 5 cases, if " + "; or if ".join(assumptions)
             )
             yield (
-                "without noise: the same difference measured against the labels of an unlimited "
-                "number of such annotators"
+                "without noise: the value that the same difference would have with labels from "
+                "an unlimited number of such annotators"
             )
         if self._has_units:
             yield (

@@ -184,8 +184,8 @@ class Store:
             unseen = int(contender.detector.out_of_fold_items(datapoints, own_run).sum())
             if unseen:
                 own_run.note(
-                    f"the detector was fitted on {unseen} of the {len(datapoints)} items; p is "
-                    "cross-validated for the items that it was fitted on"
+                    f"the detector was fitted on {unseen} of the {len(datapoints)} items; for "
+                    "these items, p is cross-validated"
                 )
             p = contender.detector.p(datapoints, own_run)
             seconds = None if resumed else time.perf_counter() - began
@@ -245,7 +245,7 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
     name = " and ".join(f"{subject.name} ({', '.join(subject.paths)})" for subject in tuned_on)
     if not label[free].any() or label[free].all():
         raise ShroomError(
-            f"{name}: tuning needs unscored items of both classes, but "
+            f"{name}: for tuning, items of both classes must be left that are not scored, but "
             f"{len(points) - int(free.sum())} of {len(points)} items are also scored; "
             "choose another split to tune on"
         )

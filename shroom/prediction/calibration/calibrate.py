@@ -81,7 +81,8 @@ def calibrate(
     if len(set(names)) < len(names):
         listed = ", ".join(str(track.name) for track in tracks)
         raise ShroomError(
-            f"a calibrator is fitted on one file for each track, got {listed}; specify the files "
+            f"to fit a calibrator, specify one file for each track; got {listed}; specify the "
+            "files "
             "of one split"
         )
     if not chosen.in_sample:

@@ -155,7 +155,13 @@ def _verdict(result: TrackQuality) -> str:
         return f"{subject} cannot be judged: the figures are in-sample."
     better, worse, changes = [], [], []
     for part, score, against, name, sign in (
-        ("p", "the Brier score against the proportions", "proportion", "brier", -1),
+        (
+            "p",
+            ("the Brier score of p against the shares of annotators who chose Hallucination"),
+            "proportion",
+            "brier",
+            -1,
+        ),
         ("the labels", "the accuracy", "label", "accuracy", 1),
     ):
         before, after = (it.to_dict()[against][name] for it in (result.before, result.after))

@@ -250,7 +250,7 @@ def calibrators_in(file: Source) -> dict[str, Fitted]:
             for name, it in tracks.items()
         }
     except (KeyError, msgspec.ValidationError) as error:
-        raise ShroomError(f"{file} is damaged ({error}); fit it again") from error
+        raise ShroomError(f"{file} is damaged ({error}); repeat the fit") from error
 
 
 class _Track(msgspec.Struct):

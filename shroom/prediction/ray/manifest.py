@@ -161,7 +161,10 @@ def run_shards(
     if notes > _NOTES_SHOWN:
         note(f"and {counted(notes - _NOTES_SHOWN, 'more note')}")
     if problems.errors:
-        note(f"done: {done} of {counted(total, 'shard')}; fix the others, then add --resume")
+        note(
+            f"done: {done} of {counted(total, 'shard')}; correct the other shards, then run the "
+            "command again with --resume"
+        )
         raise InvalidInput(problems)
     lost = [shard.input for shard in manifest.missing]
     if lost:

@@ -179,7 +179,7 @@ def _score_file(
     if math.isnan(correlation):
         constant = "a constant" if len(set(x.tolist())) < 2 else "gold with a constant p"
         value = "NaN" if has_nan else constant
-        problems.add("rho-undefined", document.base, "p that varies and has no NaN", value)
+        problems.add("rho-undefined", document.base, "p that varies and contains no NaN", value)
     return TrackScore(
         track=track,
         split=split,

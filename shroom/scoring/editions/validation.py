@@ -48,8 +48,8 @@ def warnings_of(edition: Edition) -> Iterator[str]:
     for index, split in enumerate(edition.splits):
         if used and split.submitted and split.name not in used:
             yield (
-                f"splits[{index}]: the split {split.name} has no phase, so shroom bundle leaves it "
-                "out; add a phase, or set submitted = false"
+                f"splits[{index}]: the split {split.name} has no phase, so 'shroom bundle' leaves "
+                "the split out; add a phase, or set submitted = false"
             )
     for index, phase in enumerate(edition.phases):
         for before in edition.phases[:index]:
@@ -110,7 +110,7 @@ def _wrong_annotation(annotation: Annotation, id_key: str) -> Iterator[str]:
     if kind == "binary" and labels and not are_two_labels(labels):
         yield f"annotation.labels: expected {TWO_LABELS}"
     if kind == "labelled-spans" and not labels:
-        yield "annotation.labels: the kind labelled-spans needs at least one label"
+        yield "annotation.labels: the kind 'labelled-spans' needs at least one label"
     if kind in ("aspects", "spans") and labels:
         yield f"annotation.labels: the kind {kind} has no labels; remove this key"
     if kind == "aspects" and not aspects:
