@@ -124,7 +124,7 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.calibrate(ROWS, ROWS, folds=1), "folds: expected at least 2 folds, got 1"),
         (lambda: kit.evaluate("lexical", []), "nothing to evaluate; choose"),
         (lambda: kit.evaluate([], ROWS), "nothing to evaluate; choose"),
-        (lambda: kit.predict(Length(), ROWS, scale=3), "scale: the detector already has its"),
+        (lambda: kit.predict(Length(), ROWS, scale=3), "scale: these settings cannot be applied"),
         (lambda: kit.predict("lexical", {"a": 3}), "a: expected a path, rows or a data frame"),
         (lambda: kit.predict("lexical", pd.DataFrame()), "data: expected at least one item"),
         (lambda: kit.evaluate("lexical", [{"x": 1}]), "unknown format; rows need"),

@@ -112,6 +112,8 @@ def result_options(
             file = values.pop("output") if output else None
             page = values.pop("html") if html else None
             targets = click.get_current_context().obj = Targets(form, file, page, inputs)
+            if page and Path(page).suffix.lower() not in ("", ".html", ".htm"):
+                raise click.UsageError(f"{page} is not an HTML file; use .html")
             refuse_other_ending(file, form, choices)
             made = function(**values)
             return 0 if made is None else targets.write(made)

@@ -26,7 +26,7 @@ OPTIONS = {
         ("label-value", "your own words", "labels", _COPY),
         ("column-name", "your own names", "columns", _COPY),
     )
-} | {"p-range": "; 'shroom check --fix OUT' divides percentages in p(Hallucination) by 100"}
+} | {"p-range": "; if p is in percent, 'shroom check --fix OUT' divides it by 100"}
 _CHARACTERS = (
     "count characters as Python does: an emoji is 1 character, but 2 UTF-16 units and 4 bytes"
 )

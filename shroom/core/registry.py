@@ -155,7 +155,8 @@ class Registry(MutableMapping[str, Entry]):
             reason = f"{type(error).__name__}: {error}{_hint(entry.where, error)}"
             raise ShroomError(f"{who} cannot be imported: {reason}") from error
         if not issubclass(value if isinstance(value, type) else type(value), _imported(self._base)):
-            raise ShroomError(f"{who} is not a {self._base.replace(':', '.')}")
+            base = self._base.partition(":")[2]
+            raise ShroomError(f"{who} is not a {base}; derive its class from {base}")
         if entry.package and value.name != name:
             raise ShroomError(f"{who} has the name '{value.name}'; set its name to '{name}'")
         if not (isinstance(value.name, str) and value.name):

@@ -372,7 +372,7 @@ def test_too_few_questions(refused, tmp_path):
     right, got = ["all-right"] * 20, "answers (got 20) and 5 with only wrong answers (got"
     for categories, said in (
         (right, f"{got} 0)"),
-        ([None] * 20, "answers (got 0); left out: 20 without a category; to find"),
+        ([None] * 20, "answers (got 0); left out: 20 without a category; to categorise"),
         (right + ["all-wrong"] * 4, f"only right {got} 4)"),
     ):
         data = write_questions(tmp_path / "q.jsonl", with_categories(categories))

@@ -131,7 +131,7 @@ MERGED = "m0: &m0 {a: 1, b: 2}\n" + "".join(
         ("[" * 5000, "nest too deeply"),
         ("version: 2\ntitle: 0x1" + "0" * 9000, "Exceeds the limit"),
         ("version: 3", "version: expected 2, got 3"),
-        ("title: Of CodaLab", "version: expected 2, got none; other versions are not"),
+        ("title: Of CodaLab", "version: expected 2, got none; the kit can check only"),
         ("version: 2\n" + "#" * (1 << 20), "at most 1048576 bytes"),
         (b"title: \xff", "expected UTF-8"),
         ("version: &v [*v]", "expected at most 20000 values, got more"),

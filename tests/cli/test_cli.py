@@ -112,6 +112,7 @@ def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
         ("score S S --format json -o A.CSV", "would contain json, not csv; use --format csv or an"),
         ("compare S S S -o a.md", "a.md would contain text, not markdown; use another ending"),
         ("leaderboard S S -o a.html", "would contain text, not html; use --html or another ending"),
+        ("leaderboard S S --html a.pdf", "a.pdf is not an HTML file; use .html"),
     ],
 )
 def test_a_wrong_command_line_is_refused(call, said, refused):

@@ -346,7 +346,9 @@ def test_intervals_of_many_items_are_normal_and_it_is_said():
     low, high = found.contents.tables["file"].rows[0]["mean_p_ci"]
     assert low + high == pytest.approx(2 * 2500 / 5001)
     assert high - low == pytest.approx(2 * 1.96 * 0.5 / 5001**0.5, rel=0.01)
-    assert "normal approximation above 5000 units" in " ".join(found.render("text").split())
+    assert "the normal approximation is used above 5000 units" in " ".join(
+        found.render("text").split()
+    )
 
 
 def test_a_name_cannot_steer_the_terminal(tmp_path, shroom):

@@ -225,8 +225,8 @@ def test_an_interrupted_prediction_goes_on(
 def test_another_detector_names_the_way_out(shroom, data, detector, tmp_path):
     code, _, err = shroom("predict", detector, data, "-o", tmp_path / "p.json")
     assert code == 1
-    assert "'shroom predict judge FILE' judges its segments" in err
-    assert "'shroom datasets convert felm' converts it" in err
+    assert "to judge its segments, run 'shroom predict judge FILE'" in err
+    assert "run 'shroom datasets convert felm'" in err
 
 
 #: The figures that a run of the source's program on Vicuna-7B recorded, last (TN, TP, FN, FP) with

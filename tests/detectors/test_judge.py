@@ -313,7 +313,7 @@ BOTH = {"scoring": "official", "reference": "both"}
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"model": None}, "the detector judge needs --model"),
+        ({"model": None}, "the detector 'judge' needs --model"),
         ({"model": " "}, "model: expected a text"),
         ({"endpoint": "localhost:8080"}, "expected a URL such as"),
         ({"endpoint": "file:///etc/passwd"}, "expected a URL such as"),
@@ -327,7 +327,7 @@ BOTH = {"scoring": "official", "reference": "both"}
         ({"shots": 2, "examples": "x", "template": "official"}, "does not contain {examples}"),
         ({"samples": 101}, "samples: expected a whole number from 0 to 100, got 101"),
         ({"samples": 3, "temperature": 0}, "identical"),
-        ({"samples": 3, "endpoint": None}, "the setting samples needs an endpoint"),
+        ({"samples": 3, "endpoint": None}, "the setting 'samples' needs an endpoint"),
         ({"samples": 3, "scoring": "official"}, "does not sample"),
         (BOTH, 'one context, but reference = "both" selects two contexts'),
         ({"concurrency": 10**6}, "concurrency: expected a whole number from 1 to 256"),

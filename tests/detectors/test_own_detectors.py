@@ -300,12 +300,12 @@ BROKEN = ("1 / 0", "def (", "exit(0)")
     [
         ("absent:Mine", "cannot be imported: ModuleNotFoundError: No module named 'absent'; it is"),
         ("mine:Mien", "has no attribute 'Mien'; did you mean 'Mine'?"),
-        ("mine:np", "the detector 'mine:np' is not a shroom.detectors.base.Detector"),
+        ("mine:np", "the detector 'mine:np' is not a Detector; derive its class from Detector"),
         ("mine:MADE", "the detector 'mine:MADE' is not a class; use the import path of its class"),
         ("mine:Nameless", "the detector 'mine:Nameless' has no name; add one"),
         ("mine:Empty", "the detector empty has no method p(datapoints)"),
         ("mine:Needy", "the detector mine:Needy needs the setting 'size'"),
-        *((head, "-c 'import mine' shows where it fails") for head in BROKEN),
+        *((head, "run python -c 'import mine'") for head in BROKEN),
     ],
 )
 def test_a_place_without_a_detector_is_refused(name, sentence, folder, refused, tmp_path):
@@ -337,7 +337,7 @@ def test_a_detector_that_cannot_be_used_is_reported(unusable, shroom, done, refu
 def test_a_metric_that_cannot_be_used_is_reported(unusable, shroom, refused):
     sentences = {
         "accuracy": "the metric 'accuracy' is defined by the kit and by odd 1.0; uninstall odd",
-        "odd": "the metric 'odd' of odd 1.0 (odd:A) is not a shroom.metrics.base.Metric",
+        "odd": "the metric 'odd' of odd 1.0 (odd:A) is not a Metric; derive its class from Metric",
         "odder": "the metric 'odder' of odd 1.0 (odd:B) has the name 'rho'; set its name",
     }
     code, out, listed = shroom("list", "metrics")

@@ -107,6 +107,8 @@ FAULTS = [
     ("binary", [1], {P: 1.5}, {"p-value": 1}),
     ("binary", [6], {"hyp": " \u200b"}, {"text-empty": 1}),
     ("binary", [6], {"src": "", "tgt": None}, {"text-empty": 1}),
+    ("binary", ALL, {"src": "", "tgt": None}, {"text-empty": 30}),
+    ("binary", ALL, {"src": LEFT_OUT, "tgt": LEFT_OUT}, {}),
     ("binary", [0], {"label": H, P: 0.0}, {"label-p": 1, "label-votes": 1}),
     ("binary", [0], {P: 0.4}, {"p-votes": 1}),
     ("binary", ALL, {"label": N, "labels": [N, H, N], P: 1 / 3}, {"one-class": 30}),
@@ -184,6 +186,14 @@ def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, order, found,
         agreement(tmp_path / "gold.json", edition=named)
 
 
+@pytest.mark.parametrize(("key", "found"), [("quelle", {}), ("Quelle", {"key-missing": 12})])
+def test_keys_of_texts_that_no_row_has_are_reported(tmp_path, key, found):
+    named = Edition("own", "Own", 2027, item=Item(keys={"src": "quelle"}))
+    rows = [{**row, key: row["src"], "src": LEFT_OUT, "tgt": LEFT_OUT} for row in votes(12)]
+    rows = [{name: it for name, it in row.items() if it is not LEFT_OUT} for row in rows]
+    assert counts(checked(tmp_path / "gold.json", rows, named)) == found
+
+
 def test_labels_that_contradict_their_votes_are_in_the_right_order(tmp_path):
     own = Edition("own", "Own", 2027, annotation=Annotation(labels=("odd", "fine")))
     words = {H: "odd", N: "fine"}
@@ -214,9 +224,8 @@ def test_texts_that_a_reader_cannot_tell_apart_are_the_same(tmp_path):
     rows[9]["hyp"] = f"  {rows[4]['hyp'].upper()}\ufeff "
     findings = checked(tmp_path / "gold.json", rows).files[0].findings
     (about,) = (it.about for it in findings if it.code == "item-doubled")
-    assert about.startswith(
-        "1 item with the same texts as an earlier item; texts with different annotations: 1 of 1"
-    )
+    assert about.startswith("1 item with the same texts as an earlier item; texts whose copies ")
+    assert "copies have different annotations: 1 of 1" in about
 
 
 def test_near_duplicates_are_those_of_all_pairs():

@@ -362,7 +362,7 @@ def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, r
     assert code == 0
     assert re.search(r"note: .*out.zip contains 7 in-sample predictions", err)
     (out / "run.json").write_text("mine")
-    said = "run.json would be overwritten, but is not a run record"
+    said = "run.json already exists and is not a run record"
     assert said in refused(*call, seen, "-o", out)
     assert (out / "run.json").read_text() == "mine"
 
@@ -419,7 +419,7 @@ def test_a_broken_calibrator_is_told(fitted, refused, tmp_path, content):
         ("--apply C S -o C", "which is never overwritten"),
         ("S G", "Missing option '-o'"),
         ("- - -o O", "only one input"),
-        ("S G -o O --method none --no-threshold", "leaves nothing to fit"),
+        ("S G -o O --method none --no-threshold", "there is nothing to fit"),
         ("--apply C S -o O --method isotonic", "--method cannot be combined with --apply"),
         ("--apply C S -o O --no-threshold", "cannot be combined with --apply"),
         ("--apply C S -o O --folds 5", "--folds cannot be combined with --apply"),

@@ -455,7 +455,7 @@ def test_neither_data_nor_recipe_nor_model_is_written_over(call, target, tmp_pat
         ("in/data.json", "out/p.csv", "p.csv: the name must end in .json or .jsonl"),
         ("trial.model-aware.json", "out/sub", "a folder needs names like"),
         ("train.model-aware.json", "out/sub", "a folder needs names like"),
-        ("d", "mine", "run.json would be overwritten, but is not a run record"),
+        ("d", "mine", "run.json already exists and is not a run record"),
         ("in/data.json", "- --resume", "cannot be resumed"),
     ],
 )
@@ -513,7 +513,7 @@ BAD = [
     ([], "d.json: expected at least one item, got none"),
     (
         [{"id": 1, "label": "Hallucination", P: 0.9}],
-        "d.json looks like a submission, but a detector",
+        "d.json looks like a submission, but the input",
     ),
     ("[" * 100_000, "d.json: "),
 ]
@@ -570,10 +570,10 @@ def test_a_submission_is_not_data(edition, row, texts, tmp_path, refused):
         edition.write_text(OWN, encoding="utf-8")
     path = write_json(tmp_path / "d.json", [row])
     detector, *verbs = ["spans"] if edition == "mushroom2025" else ["lexical", ["explain"]]
-    said = f"{path} looks like a submission, but a detector needs the data that the predictions are"
+    said = f"{path} looks like a submission, but the input of a detector must be the data"
     for verb in (["predict", "-o", tmp_path / "p.json"], *verbs):
         err = refused(*verb, detector, path, "--edition", edition)
-        assert f"{said} for: rows with {texts}\n" in err
+        assert f"{said}: rows with {texts}\n" in err
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_of_shrooms_own_files_the_latest_are_taken(tmp_path):
     [
         ("{tmp}/nowhere", "no such file or folder"),
         ("{tmp}/empty", "contains no file named *.json, *.jsonl, "),
-        ("{tmp}/a.zip", "expected a folder or a file named"),
+        ("{tmp}/a.zip", "expected a folder, or a file named"),
         ("memory://nowhere", "no such file or folder"),
         ("nothing://bucket/a", "no file system can read this address"),
     ],

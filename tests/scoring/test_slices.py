@@ -86,7 +86,7 @@ def test_a_continuous_p_makes_no_slices_by_agreement(tmp_path):
     assert usual.unsliced == []
     (sentence,) = score(*files, by=("task", "agreement"), intervals=NO_CI).unsliced
     assert sentence.endswith(
-        "g.json: in some items, p(Hallucination) is not a fraction of 10 or fewer votes, so there "
+        "g.json: in some items, p(Hallucination) cannot be a share of 10 or fewer votes, so there "
         "are no slices by agreement"
     )
 

@@ -28,7 +28,7 @@ from shroom.metrics import agreement
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
 from shroom.scoring.kinds.span_values import other_unit, quotes, read_spans
-from shroom.scoring.rows import LABELS, P, Rows
+from shroom.scoring.rows import LABELS, TEXTS, P, Rows
 
 #: The distance of a probability from the share of the annotators up to which it counts as rounded.
 _ROUNDED = 0.01
@@ -108,10 +108,9 @@ def _texts(file: GoldFile) -> Iterator[Finding]:
     empty = [place for place, (hyp, _, _) in enumerate(texts) if not hyp]
     yield from of_rows(file, "text-empty", empty, "{} with an empty output")
     empty = [place for place, (_, src, tgt) in enumerate(texts) if not (src or tgt)]
-    if len(empty) < len(texts):
-        yield from of_rows(
-            file, "text-empty", empty, ("{} without any text to compare the output with")
-        )
+    if len(empty) < len(texts) or any("src" in row or "tgt" in row for row in file.rows):
+        about = "{} without any text to compare the output with"
+        yield from of_rows(file, "text-empty", empty, about)
     groups = _groups([row if any(row) else None for row in texts])
     if groups:
         again = sum(len(group) - 1 for group in groups)
@@ -125,13 +124,14 @@ def _texts(file: GoldFile) -> Iterator[Finding]:
 
 
 def _keys(file: GoldFile) -> Iterator[Finding]:
-    """Yield the edition's keys of ids and outputs if no row has them; outputs may be elsewhere."""
+    """Yield the edition's keys of ids and texts if no row has them; texts may be elsewhere."""
     item, has_data = file.edition.item, bool(file.edition.files.data)
-    for key, read in (("id", item.id_key), ("hyp", "hyp")):
-        is_named = key in item.keys and not (key == "hyp" and has_data)
-        if is_named and not any(read in row for row in file.rows):
+    reads = {"id": (item.id_key,), "hyp": ("hyp",), "src": ("src", "tgt"), "tgt": ("tgt", "src")}
+    for key, names in reads.items():
+        is_named = key in item.keys and not (has_data and key in TEXTS)
+        if is_named and not any(name in row for row in file.rows for name in names):
             about = f'{{}} without the key "{item.keys[key]}", which the edition specifies'
-            yield from of_rows(file, "key-missing", range(len(file.rows)), about, read)
+            yield from of_rows(file, "key-missing", range(len(file.rows)), about, names[0])
 
 
 def _annotation(file: GoldFile) -> Iterator[Finding]:

@@ -139,7 +139,7 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
     if "" in files:
         names = [""]
         if not files[""].base_name.lower().endswith(ENDINGS):
-            raise ShroomError(f"{data}: expected a folder, or a file with the name {_NAMES}")
+            raise ShroomError(f"{data}: expected a folder, or a file named {_NAMES}")
     else:
         names = [it for it in files if it.lower().endswith(ENDINGS) and not is_junk(it)]
         documents = [Document(it, PurePosixPath(it).name, b"", member=True) for it in names]
