@@ -1,7 +1,5 @@
 """Shared by the tests: where the real data are, how to run a command, made-up rows."""
 
-from __future__ import annotations
-
 import csv
 import functools
 import importlib
@@ -10,8 +8,8 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,9 +19,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from shroom.cli import run
 from shroom.core.printing import TABLE_WIDTH
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Time is never what a test is about, least of all on a busy machine. CI looks longer.
 settings.register_profile(

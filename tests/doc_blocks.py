@@ -19,8 +19,6 @@ how it is run:
   ``<!-- not run: REASON: TEXT -->``: only those that contain the text. There may be several.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex
@@ -29,15 +27,13 @@ import textwrap
 from collections import Counter
 from configparser import ConfigParser
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 from conftest import ROOT
 
 from shroom.cli import shroom as group
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 README = ROOT / "README.md"
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), README]

@@ -1,7 +1,5 @@
 """Runs the code on a page of the documentation, and compares its output with the page."""
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import io
@@ -13,7 +11,8 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import tiny_models
@@ -23,10 +22,6 @@ from doc_blocks import Block, commands_of, parse_command, run_imports
 
 from shroom.cli import run
 from shroom.cli import shroom as group
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 #: Folders that pages name, all copies of the sample. Tutorials start without them.
 FOLDERS = (

@@ -1,7 +1,5 @@
 """Run the command lines of ``tests/golden``, and return everything they print and write."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import importlib

@@ -1,7 +1,5 @@
 """What a page is made of, read by the standard library: for the tests of all pages."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

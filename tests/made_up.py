@@ -1,7 +1,5 @@
 """Made-up gold and systems that know a part of it."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 

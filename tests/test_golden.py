@@ -7,8 +7,6 @@ name of its command. ``within`` is how far the numbers of a model may be off, ``
 that is not compared, and ``stdin`` an input that comes from the pipe.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -5,8 +5,6 @@ sizes are small (two layers of 32) and the weights random, though from a fixed s
 drawn wide, so that different texts get clearly different answers.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

@@ -1,7 +1,5 @@
 """Made-up questions with generations, and the scores that a scorer gives them."""
 
-from __future__ import annotations
-
 import random
 
 from shroom.datasets.dreamcatcher import Generation, Question

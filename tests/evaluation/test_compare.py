@@ -5,7 +5,7 @@ import os
 from functools import partial
 
 import pytest
-from conftest import DATA, gold, write_json
+from conftest import gold, write_json
 from made_up import AGNOSTIC, AWARE, answers, contest
 
 from shroom.core.problems import ShroomError
@@ -220,15 +220,3 @@ def test_the_library_refuses_systems_on_other_gold(systems, tmp_path):
     write_json(other, rows)
     with pytest.raises(ShroomError, match="same gold"):
         boards({"a": check(places[0], truth), "b": check(places[1], other.parent)})
-
-
-@pytest.mark.real
-def test_real_systems():
-    names = ("gpt-4-1106-preview-v8-2024-01-20", "gpt-3.5-turbo-v8-2024-01-20")
-    places = [DATA / "submissions" / name / "val.model-aware.json" for name in names]
-    gold_file = DATA / "semeval2024" / "val.model-aware.v2.json"
-    found = compare(places, gold_file, trials=2000, intervals=Intervals(2000)).comparisons
-    accuracy, rho = found
-    assert (accuracy.mcnemar.only_a, accuracy.mcnemar.only_b) == (47, 36)
-    assert accuracy.p == pytest.approx(accuracy.mcnemar.p, abs=0.04)
-    assert (accuracy.significant, rho.significant, rho.ci[0] > 0) == (False, True, True)

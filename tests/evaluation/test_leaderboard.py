@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import PureWindowsPath
 
 import pytest
-from conftest import DATA, ROOT, SAMPLE, gold, write_json, write_lines
+from conftest import ROOT, SAMPLE, gold, write_json, write_lines
 from made_up import AGNOSTIC, AWARE, answers, contest
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError
@@ -514,19 +514,3 @@ def test_systems_without_a_track_are_listed_with_it(tmp_path):
     assert board.to_dict()["absent"] == {"model-agnostic": ["poor"]}
     for form in ("text", "markdown", "html"):
         assert board.render(form).count("no file for this track: poor") == 1
-
-
-@pytest.mark.real
-def test_all_real_systems(shroom):
-    found = ranked(shroom, DATA / "submissions", DATA / "semeval2024")
-    assert [entry["system"] for entry in found["invalid"]] == ["defective"]
-    for track, ends in {
-        "model-agnostic": (0.8136272545090181, 0.6653306613226453),
-        "model-aware": (0.7864271457085829, 0.720558882235529),
-    }.items():
-        rows = [row for row in systems_of(found) if row["track"] == track]
-        assert (len(rows), rows[0]["accuracy"], rows[-1]["accuracy"]) == (14, *ends)
-        order = [(-row["accuracy"], -row["rho"]) for row in rows]
-        assert order == sorted(order)
-        assert [row["group"] for row in rows] == sorted(row["group"] for row in rows)
-        assert all(row["rank_ci"][0] <= row["rank"] <= row["rank_ci"][1] for row in rows)

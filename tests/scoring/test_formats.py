@@ -5,8 +5,6 @@ codes of its problems, a part of one message, and whether ``--fix`` makes it val
 rows that it writes, if they are those of another file, in ``spoiled`` to the last digit.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re
