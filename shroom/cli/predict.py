@@ -141,7 +141,7 @@ def command(
     check_annotation(detector, edition)
     if run.in_sample and not (output and record_path(output)):
         raise click.UsageError(
-            "--in-sample needs an output folder, because the scores are marked in run.json"
+            "--in-sample needs an output folder, whose run.json marks the scores as in-sample"
         )
     if ray is not None and output is not None:
         _predict_on_ray(recipe, data, output, run.bare(), edition, resume=given.resume, **ray)

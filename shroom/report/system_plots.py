@@ -66,9 +66,10 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
     named = _named(best, curve)
     floor = system.score.floors["majority label"]["accuracy"] or 0.0
     about = (
-        f"Accuracy of {system.name} if every p above a threshold is labelled Hallucination: "
-        f"{number(at_half)} at 0.5. The best threshold, chosen on these items, is {named} with "
-        f"accuracy {number(curve.at(best))}. The floor (majority label) is {number(floor)}."
+        f"Accuracy of {system.name} if an item with p above the threshold is labelled "
+        f"Hallucination. At 0.5, it is {number(at_half)}. The best threshold, chosen on these "
+        f"items, is {named} with accuracy {number(curve.at(best))}. The floor (majority label) is "
+        f"{number(floor)}."
     )
     places, values = curve.thresholds, curve.accuracies
     if len(places) > _PLACES:
