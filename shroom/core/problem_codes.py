@@ -120,7 +120,7 @@ _WARNINGS = {
     ),
     "p-confidence": (
         "if p is the confidence in the predicted label, replace p with 1 - p in all items labelled "
-        "Not Hallucination; if the problem label-inverted is also reported, swap the labels first"
+        "Not Hallucination; if label-inverted is also reported, swap the labels first"
     ),
     "label-against-p": (
         "either swap the labels, or replace p with 1 - p in every item; add --gold to see which "

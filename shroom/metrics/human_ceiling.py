@@ -157,13 +157,9 @@ HUMAN_RHO = of_votes(
     _MODULE,
     f"{NO_PAIRS}, or if, for every annotator, either the votes or the other annotators' shares "
     "are constant",
-    about=(
-        "rho between one annotator's votes and the other annotators' share of votes for "
-        "Hallucination"
-    ),
+    about="rho between one annotator's votes and the share of the others who chose Hallucination",
     formula=(
-        "the mean over annotators of rho(vote, the other annotators' share of votes for "
-        "Hallucination)"
+        "the mean over annotators of rho(vote, the share of the others who chose Hallucination)"
     ),
     reference=_LEFT_OUT,
 )

@@ -271,7 +271,7 @@ def of_gold(quality: Any) -> Panels:
 def _annotator_panel(file: Any, people: list[Any]) -> Panel:
     lines = [Line(one.name, one.correlation, one.correlation_ci) for one in people]
     who = "Each annotator" if file.are_people else "Each position in the list of votes"
-    label = "correlation with the other annotators' share of votes"
+    label = "correlation with the share of the others who voted yes"
     return forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
 
 

@@ -166,7 +166,7 @@ def _text(value: Any, form: str = "a text") -> Read:
         return value, ()
     if is_missing(value):
         return "", (
-            Fault("value-finite", "a text (any other value is read as an empty text)", value),
+            Fault("value-finite", "a text (a missing value is read as an empty text)", value),
         )
     return "", (Fault("text-string", form, value),)
 

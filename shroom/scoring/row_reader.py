@@ -188,7 +188,7 @@ class Reader:
             fault = Fault("row-value", "a text", value)
         elif not isinstance(value, str):
             code = "value-finite" if value is not None and is_missing(value) else "text-odd"
-            fault = Fault(code, "a text (any other value is read as an empty text)", value)
+            fault = Fault(code, "a text (a missing value is read as an empty text)", value)
         elif not value:
             fault = Fault("answer-empty", "an answer", "an empty text", form=str)
         if fault is not None:

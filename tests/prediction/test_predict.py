@@ -581,7 +581,7 @@ def test_a_submission_is_not_data(edition, row, texts, tmp_path, refused):
         ({"src": "\ud800", "hyp": "\udfff\0\x1b[31m"}, ""),
         (
             {"src": float("nan")},
-            "d.json: item 1 (id 41): src: expected a text (any other value is read as ",
+            "d.json: item 1 (id 41): src: expected a text (a missing value is read as ",
         ),
         ({"id": "41"}, ""),
         ({"more": [[1]]}, ""),

@@ -82,7 +82,7 @@ def test_null_and_nan_are_a_missing_text(tmp_path, key, missing):
     problems = Problems()
     point = read(path, problems)[1]
     assert (getattr(point, key) or "") == ""
-    expected = [("value-finite", 1, key, "a text (any other value is read as an empty text)")]
+    expected = [("value-finite", 1, key, "a text (a missing value is read as an empty text)")]
     assert [(p.code, p.index, p.key, p.expected) for p in problems] == expected
     checked = check(write_json(tmp_path / "p.json", predictions(3, first_id=10)), path)
     assert checked.problems.codes <= {"value-finite"}  # scores need no texts
