@@ -53,7 +53,7 @@ SCORERS = Registry(
             "asks a language model whether a generation is right",
             (),
             "",
-            "model; also endpoint if the model does not run on this machine",
+            "model, and endpoint for a model on another machine",
         ),
         "reward": Entry(
             "shroom.annotate.scorers.reward:Reward",

@@ -167,7 +167,8 @@ def _refuse_contradictions(config: Config) -> None:
     resolved = {key: path.resolve() for key, path in config.outputs.items()}
     if len(set(resolved.values())) < len(resolved):
         raise ShroomError(
-            "the keys output, ranked and pairs must refer to different files; choose another file"
+            "the keys 'output', 'ranked' and 'pairs' must refer to different files; choose "
+            "another file"
         )
     for key, path in config.outputs.items():
         if resolved[key] == config.partial.resolve():

@@ -207,8 +207,8 @@ def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[
     ]
     if not places:
         raise ShroomError(
-            "no judgement has the same question and text as a generation; check that both files "
-            "belong together"
+            "no judgement has the same question and text as a generation; check that the two "
+            "files belong together"
         )
     return places
 

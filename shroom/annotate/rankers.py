@@ -284,11 +284,11 @@ def _notes_on(questions: Sequence[Question]) -> list[str]:
     notes, of_all = [], f"of {counted(len(questions), 'question')}"
     if without:
         notes.append(
-            f"{without} {of_all} could not be ranked, because their normal generations have no "
-            "usable score in common"
+            f"{without} {of_all} could not be ranked, because no usable score covers all normal "
+            "generations of the question"
         )
     if unsure:
-        notes.append(f"{unsure} {of_all} had no refusal to add to the ranking")
+        notes.append(f"{unsure} {of_all} had no refusal for the ranking")
     return notes
 
 

@@ -49,7 +49,7 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
         except (ShroomError, ValueError) as error:  # ValueError: integers with too many digits
             refused = [str(error)]
     read = [line for line in contents.problems.lines() if not line.startswith("  ")]
-    outside = [f"expected files inside the bundle, got {show(name)}" for name in contents.outside]
+    outside = [f"expected paths inside the bundle, got {show(name)}" for name in contents.outside]
     listed = read + _lines(contents.file, outside) + _lines(place, refused)
     return Findings(listed, _lines(place, warnings))
 
@@ -199,12 +199,12 @@ def _phase_order(data: Table) -> Breaches:
     for place, phase in phases[:1]:
         value = phase.get("auto_migrate_to_this_phase")
         if str(value).lower() in ("true", "1"):
-            expected = "false, because no phase comes before it"
+            expected = "false, because this is the first phase"
             yield f"{place}.auto_migrate_to_this_phase", f"expected {expected}, got {show(value)}"
     for (place, phase), (next_place, following) in pairwise(phases):
         end, start = moment(phase.get("end")), moment(following.get("start"))
         if not phase.get("end"):
-            yield f"{place}.end", "expected a date because another phase follows, got none"
+            yield f"{place}.end", "expected a date (another phase follows), got none"
         elif end and start and start <= end:
             expected = f"a time after {end}, when the previous phase ends"
             yield f"{next_place}.start", f"expected {expected}, got {start}"

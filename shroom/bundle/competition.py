@@ -58,7 +58,7 @@ def dated(phases: Sequence[Phase], start: dt.date | None, today: dt.date) -> lis
         if following and following <= (phase.closes or begin):
             raise ShroomError(
                 f"the phase {phases[len(listed) + 1].name} starts on {_day(following)}; expected "
-                f"a day after {_day(phase.closes or begin)}, when {phase.name} "
+                f"a later day than {_day(phase.closes or begin)}, when {phase.name} "
                 f"{'ends' if phase.end else 'starts'}"
             )
         end = phase.closes or (following and following - _SECOND)

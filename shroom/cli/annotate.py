@@ -68,7 +68,7 @@ An example of CONFIG:
 @click.argument("config", type=FILE)
 @RESUME
 @flag("--dry-run", "Show what would be scored and how much it would cost, and exit.")
-@option("--against", "Human judgements to compare scores and categories with.", INPUT)
+@option("--against", "Compare the scores and categories with these human judgements.", INPUT)
 @run_options()
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def _run(
@@ -76,7 +76,7 @@ def _run(
 ) -> int:
     """Score and rank generations with the settings in CONFIG.
 
-    Without scorers in CONFIG, only rank the generations, which must already have scores.
+    If CONFIG has no scorers, only rank the generations; they must already have scores.
 
     Examples
     --------

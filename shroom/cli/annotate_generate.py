@@ -94,8 +94,8 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
         Job,
         option(
             "--model",
-            "With --endpoint, the model name to send to it; otherwise a causal language model: a "
-            "folder, or a name on the Hugging Face Hub.",
+            "Causal language model: a folder, or a name on the Hugging Face Hub. With "
+            "--endpoint: the model's name on the server.",
             required=True,
         ),
         option("--endpoint", "URL of the endpoint, such as http://localhost:8080/v1."),
@@ -212,7 +212,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
 def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options: Any) -> None:
     """Generate debate queries from the examples in SEEDS.
 
-    Duplicates, and texts that are not debate questions, are dropped.
+    Duplicates and texts other than debate questions are dropped.
 
     Examples
     --------
@@ -260,7 +260,8 @@ def _refuse_unsent(names: Sequence[str]) -> None:
     for name in names:
         if name != "seed" and (is_given(name) or name in settings):  # the seed draws the examples
             raise click.UsageError(
-                f"--prompt source sends only the settings of the original program; leave out {name}"
+                "with --prompt source, only the original program's settings are sent; leave out "
+                f"{name}"
             )
 
 

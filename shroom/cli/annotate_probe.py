@@ -86,7 +86,7 @@ def command() -> None:
 def _train(
     *, questions: tuple[str, ...], output: str, run: Run, intervals: Intervals, **settings: Any
 ) -> Result:
-    """Train a probe for each layer on the QUESTIONS that have categories.
+    """Train one probe per layer on the QUESTIONS with categories.
 
     The output is a report of cross-validated scores by layer, and a folder with the best probe.
 
@@ -126,7 +126,8 @@ def _train(
 @option("-o --output", "Write the scored questions to this file.", ON_DISK, required=True)
 @option(
     "--model",
-    "Language model for the probe; required with a probe.pt file, or if the model was moved.",
+    "Language model for the probe; required if the probe is a probe.pt file or the model was "
+    "moved.",
 )
 @option("--layer", "Layer for a probe.pt file; by default, the number in the file name.", int)
 @run_options(precision=False)

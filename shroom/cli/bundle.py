@@ -40,8 +40,7 @@ from shroom.scoring.editions.validation import warnings_of
 )
 @flag(
     "--predictions/--no-predictions",
-    "Add predictions from the SHROOM kit's own model to the starting kit, if the edition has the "
-    "tasks of SHROOM 2024.",
+    "For the tasks of SHROOM 2024: add the default detector's predictions to the starting kit.",
     default=True,
 )
 @flag("--allow", "Build the bundle even if 'shroom gold check' finds errors.")
@@ -55,7 +54,7 @@ def command(
 ) -> int:
     """Build the competition bundle for Codabench, with the scoring program.
 
-    The competition contains each phase for which the edition has gold labels.
+    Phases without gold labels are left out.
 
     Examples
     --------

@@ -26,7 +26,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @click.argument("gold", type=INPUT, required=False)
 @option(
     "-o --output",
-    "Write the calibrator to this path; with --apply, write the calibrated submission.",
+    "Write the calibrator (with --apply: the calibrated submission) to this path.",
     OUTPUT,
     required=True,
 )
@@ -42,7 +42,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @option("--seed", "Random seed for the folds.", click.IntRange(0), 0)
 @flag(
     "--in-sample",
-    "Also score on gold data that the calibrator or detector was fitted on, and mark these scores.",
+    "Accept the gold even if the calibrator or detector was fitted on it, and mark the scores.",
 )
 @edition_option("gold")
 @result_options("submission", "gold", output=False)

@@ -18,7 +18,7 @@ from shroom.cli.result_options import Outcome, result_options
 @edition_option("gold", any_kind=True)
 @option(
     "--baseline",
-    "Submission that the others are compared with: its name in the output, or its path.",
+    "Compare all other submissions with this one: its name in the output, or its path.",
     metavar="SUB",
 )
 @METRICS_OPTION

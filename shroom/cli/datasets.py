@@ -165,7 +165,7 @@ def _origin(file: Stored) -> str:
 @click.argument("data", type=INPUT)
 @option(
     "-o --output",
-    "Write to this .json or .jsonl file, to corrupted.json in this folder, or to stdout (-).",
+    "Write to this .json or .jsonl file, to this folder (as corrupted.json), or to stdout (-).",
     OUTPUT,
     required=True,
 )
@@ -176,9 +176,12 @@ def _origin(file: Stored) -> str:
     multiple=True,
 )
 @option("--seed", "Random seed for the corruptions.", click.IntRange(0), 0)
-@flag("--balanced even", "Write only items that can be corrupted, each with one corrupted version.")
+@flag(
+    "--balanced even",
+    "Write only the items that can be corrupted, and one corrupted version of each.",
+)
 @option("--max-p", "Highest p at which an item counts as faithful.", Number(0, 1), MAX_P)
-@flag("--assume-faithful", "Use unlabelled items as faithful items.")
+@flag("--assume-faithful", "Treat unlabelled items as faithful.")
 @edition_option("data")
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def corrupt(
@@ -205,7 +208,7 @@ def corrupt(
         raise ShroomError(f"{data}: {error}") from error
     if corrupted.foreign and {*chosen} - {ANY_LANGUAGE}:
         note(
-            f"faithful items that seem not to be English: {corrupted.foreign} of "
+            f"faithful items that do not seem to be English: {corrupted.foreign} of "
             f"{corrupted.faithful}; only the method {ANY_LANGUAGE} corrupts these items"
         )
     write_files(output, {"corrupted.json": corrupted.text}, [data])

@@ -90,7 +90,7 @@ def command(
         if not file.rows and file.left_out:
             say([f"{file.stem}: left out, because no record is labelled"])
         elif file.left_out:
-            why = "without a label, or without a text to compare with"
+            why = "without a label or a premise"
             say([f"{file.stem}: left out {counted(file.left_out, 'datapoint')} {why}"])
     records = counted(sum(file.records for file in files if file.rows), "record")
     say([f"wrote {counted(len(rows), 'datapoint')} from {records} to {output}"])

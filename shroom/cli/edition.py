@@ -85,7 +85,7 @@ def check(file: str) -> int:
         f"{splits}; submissions: {edition.expected_name(edition.submitted)}"
     )
     click.echo(printable(text))
-    say(["next: with this file in the gold folder, run: shroom gold check FOLDER"])
+    say(["next: put this file into the gold folder, then run: shroom gold check FOLDER"])
     return 0
 
 

@@ -20,20 +20,20 @@ from shroom.scoring.input_files import is_pipe
 @option("-o --output", "Write to this .json file, .zip file or folder.", OUTPUT, required=True)
 @option(
     "--method",
-    "Combine by mean p, mean rank, share of Hallucination labels, or fitted weights.",
+    "Use the mean p, the mean rank, the share of Hallucination labels, or fitted weights.",
     (*METHODS, LOGISTIC),
     "mean",
 )
 @option(
     "--train",
-    "With --method logistic: a system's predictions for the training gold. Specify this option "
-    "once for each SUBMISSION, in the order of the submissions.",
+    "With --method logistic: predictions for the training gold. Repeat this option for each "
+    "SUBMISSION, in the same order.",
     INPUT,
     multiple=True,
     metavar="SUBMISSION",
 )
-@option("--train-gold", "With --method logistic: labelled data to fit the weights on.", INPUT)
-@option("--data", "The data that the predictions were made for; labels are not required.", INPUT)
+@option("--train-gold", "With --method logistic: labelled data for fitting the weights.", INPUT)
+@option("--data", "The data for which the predictions were made; labels are not required.", INPUT)
 @edition_option("data", "train_gold")
 def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
     """Combine several SUBMISSIONS into one.

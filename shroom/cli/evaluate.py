@@ -29,15 +29,14 @@ from shroom.scoring.result import Result
 @click.argument("detectors", nargs=-1, required=True, metavar="DETECTOR...")
 @option(
     "--on",
-    "Data set to evaluate on; may be repeated. For a fetched data set, NAME without a path is "
-    "enough.",
+    "Evaluate on this data set; may be repeated. For a fetched data set, NAME is enough.",
     multiple=True,
     required=True,
     metavar="[NAME[:VIEW]=]PATH",
 )
 @option(
     "--tune-on",
-    "Tune the thresholds on these data, which are not scored; may be repeated.  [default: do not "
+    "Tune the thresholds on these data without scoring them; may be repeated.  [default: do not "
     "tune]",
     multiple=True,
     metavar="[NAME[:VIEW]=]PATH",
@@ -50,7 +49,7 @@ from shroom.scoring.result import Result
     ShownPath(file_okay=False),
     metavar="FOLDER",
 )
-@flag("--fresh", "Ignore stored p and compute p again.")
+@flag("--fresh", "Compute all p again instead of using stored ones.")
 @run_options()
 @interval_options(1000)
 @result_options(html=True)
@@ -116,6 +115,6 @@ def _folder(runs: str | None, output: str | None, inputs: Sequence[str]) -> Path
         data = Path(path).resolve()
         if real == data or data in real.parents:
             raise ShroomError(
-                f"{folder} is inside the data {path}; choose another folder with --runs"
+                f"{folder} is inside the data folder {path}; choose another folder with --runs"
             )
     return folder

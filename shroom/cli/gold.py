@@ -37,7 +37,7 @@ def command() -> None:
 @click.argument("gold", type=INPUT)
 @option(
     "--against",
-    "Report which items of this other split also occur in GOLD. May be repeated.",
+    "Report the items that GOLD shares with this split. May be repeated.",
     INPUT,
     multiple=True,
 )

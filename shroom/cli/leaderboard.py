@@ -45,7 +45,7 @@ def command(folder: str, gold: str, **settings: Any) -> Outcome:
     board = leaderboard(folder, gold, **settings)
     why = f"{folder}: no submission can be ranked; correct the listed errors"
     others = [
-        f"shroom: {printable(str(path))}: not a submission; ignored, because {reason}"
+        f"shroom: {printable(str(path))}: ignored, because {reason}"
         for path, reason in board.others.items()
     ]
     return Outcome(board, alike=others, refusal="" if board.rows else why)

@@ -123,7 +123,7 @@ def _completed(ctx: click.Context, _param: click.Parameter, text: str) -> list[s
 def command(kind: str, name: str | None, form: str) -> None:
     """List detectors, metrics, data sets or editions.
 
-    With NAME, show the details of only this entry.
+    With NAME, show only the details of that entry.
 
     Examples
     --------

@@ -215,7 +215,7 @@ TRIALS = click.IntRange(1, 10_000_000)
 TRIALS_OPTION = option("--trials", "Number of trials of each randomisation test.", TRIALS, 10_000)
 BY_OPTION = option(
     "--by",
-    "Also score one slice for each value of these keys. The key 'agreement' stands for annotator "
+    "Also report scores for each value of these keys. The key 'agreement' stands for annotator "
     "agreement.  [default: task,model,ref,agreement]",
     parse=lambda text: SLICES if text is None else tuple(listed(text)),
     metavar="KEY,KEY",

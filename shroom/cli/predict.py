@@ -98,8 +98,8 @@ _RAY_OPTIONS = together(
 @run_options()
 @flag(
     "--in-sample",
-    "Predict training items with the fitted model instead of using their out-of-fold p, and "
-    "record this in run.json.",
+    "Predict training items with the fitted model instead of using their out-of-fold p; "
+    "run.json records this.",
 )
 @RESUME
 @NO_CACHE

@@ -22,7 +22,7 @@ from shroom.scoring.result import Result
 @click.argument("data", type=INPUT)
 @option(
     "--labelled",
-    "Random sample of outputs of the same kind as DATA, with labels.",
+    "Labelled random sample of outputs like those in DATA.",
     INPUT,
     required=True,
 )

@@ -80,7 +80,9 @@ def command(
     output = output or "-"
     check_targets([output], [*submissions, gold])
     if form == "html" and not figure and suffix in FORMATS:
-        raise click.UsageError(f"{output} is not an HTML file; use .html, or add --figure")
+        raise click.UsageError(
+            f"{output} is not an HTML file; use the ending .html, or add --figure"
+        )
     refuse_other_ending(output, form, {name: f"--format {name}" for name in _FORMATS})
     if form != "html":
         edition, track = settings["edition"], settings["track"]

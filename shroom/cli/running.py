@@ -43,7 +43,7 @@ def _settings(values: tuple[str, ...]) -> dict[str, Any]:
 #: Any setting of a detector, on the command line.
 SETTINGS = option(
     "--set settings",
-    "Set any other setting of the detector or model; may be repeated.",
+    "Set another setting of the detector or model; may be repeated.",
     multiple=True,
     parse=_settings,
     metavar="NAME=VALUE",
@@ -51,9 +51,7 @@ SETTINGS = option(
 MODEL = option(
     "--model", "Model for the detector: a file, a folder or a name on the Hugging Face Hub."
 )
-MAX_COST = option(
-    "--max-cost", "Send no request that might bring the total cost above this limit.", Number(0)
-)
+MAX_COST = option("--max-cost", "Stop before the total cost could exceed this limit.", Number(0))
 RESUME = flag("--resume", "Continue an interrupted run.")
 
 

@@ -135,7 +135,9 @@ def _official(submission: str, gold: str, edition: str, split: str = "") -> Outc
         *command.params,
         click.Argument(["out"], required=False, type=OUTPUT),
         click.Option(
-            ["--is_val"], is_flag=True, help="With OUT, score the files val.* instead of test.*."
+            ["--is_val"],
+            is_flag=True,
+            help="With OUT: score the val.* files instead of the test.* files.",
         ),
     ],
 )
@@ -146,8 +148,7 @@ def with_organisers_call(*, out: str | None, is_val: bool, **settings: Any) -> N
         return
     if out is None or sum(map(is_given, settings)) > 2:
         raise click.UsageError(
-            "--is_val is the only option that can be combined with SUBMISSION GOLD OUT, and it "
-            "requires OUT"
+            "--is_val requires OUT, and no other option can be combined with OUT"
         )
     submission, gold = settings["submission"], settings["gold"]
     refuse_two_pipes(submission, gold)

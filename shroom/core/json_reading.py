@@ -182,7 +182,7 @@ class _Reader(Reading):
         rest = self.past_blanks(at)
         if rest < len(self.data):
             found = f"more text after the JSON value at {self.place(rest)}"
-            found += " (if this is JSON Lines, name the file .jsonl)"
+            found += " (if this is JSON Lines, use the ending .jsonl)"
             self.stop("not-json", "JSON", found)
 
     def refuse_value(self, start: int) -> NoReturn:
@@ -233,7 +233,7 @@ class _Reader(Reading):
         first = _LINE.search(self.data)
         is_alone = first is not None and self.past_blanks(first.end()) == len(self.data)
         if first and first[0][:1] == b"[" and _begins_a_list(first[0], alone=is_alone):
-            self.stop("not-json", "JSON Lines", "one JSON list (name the file .json)")
+            self.stop("not-json", "JSON Lines", "one JSON list (use the ending .json)")
         if first and first[0][:1] == b"{" and is_alone:
             self.refuse_frame(first.start(), "one item per line")
         for match in _LINE.finditer(self.data):

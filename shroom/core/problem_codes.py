@@ -15,7 +15,7 @@ class Code(NamedTuple):
     fix: str
 
 
-_COPY = "; 'shroom check --fix OUT' writes a copy for other commands"
+_COPY = "; 'shroom check --fix OUT' writes a copy that all commands accept"
 #: What to do instead of a fix, with options of verbs that the scoring program does not have.
 OPTIONS = {
     code: f", or specify {what} with --{option} of 'shroom check' or 'shroom score' "
@@ -36,7 +36,7 @@ _ERRORS = {
     "zip-broken": "create the zip again, and compare its size before and after the upload",
     "zip-encrypted": "create the zip again without a password",
     "zip-method": "create the zip again with the standard method (deflate)",
-    "zip-nested": "zip the .json files themselves, not a zip that contains them",
+    "zip-nested": "put the .json files directly into the zip, not into a zip inside it",
     "zip-members": "zip only the prediction files",
     "too-large": "submit only the prediction files, without the texts",
     "too-many": "correct the errors listed, then check the file again",
@@ -45,13 +45,19 @@ _ERRORS = {
     "file-format": "save the file as JSON, JSON Lines or CSV",
     "no-file": "add the files, or use the folder or zip that contains them",
     "file-name": "rename the file so that its name contains its split and track",
-    "file-twice": "keep only one file per track; for several submissions, specify each (FOLDER/*)",
+    "file-twice": (
+        "keep only one file per track; if these are several submissions, specify each one "
+        "(FOLDER/*)"
+    ),
     "gold-first": (
         "if this file is the gold, put it last; otherwise, remove the votes (the key labels)"
     ),
     "no-gold": "use gold that contains this split and track",
     "not-utf8": "save the file as UTF-8",
-    "not-json": "write the file with a JSON library, such as Python's json; name a CSV file .csv",
+    "not-json": (
+        "write the file with a JSON library, such as Python's json; if it is a CSV file, use the "
+        "ending .csv"
+    ),
     "not-csv": "write the file with a CSV library, such as Python's csv, with the header first",
     "not-a-list": "write a list with one object per item",
     "empty": "use a file that has rows: JSON objects, or lines below a CSV header",
@@ -63,7 +69,7 @@ _ERRORS = {
     "label-value": "use exactly these words",
     "word-value": "use one of the expected words in exactly this spelling",
     "span-value": "write each span in the expected form, with offsets in characters of the text",
-    "p-number": "write p as a number, without quotes and with a decimal point",
+    "p-number": "write p as a number such as 0.75, without quotes",
     "p-finite": "use a number between 0 and 1",
     "p-range": "scale p to [0, 1]; if p is outside this range only because of rounding, clip p",
     "id-missing": "copy the id of each datapoint from the data file",
@@ -86,7 +92,7 @@ _ERRORS = {
         "p(Hallucination)"
     ),
     "official": "follow the format of the organisers' 2024 programs, or remove --official",
-    "splits-mixed": "use gold of only one split, or submit only one split",
+    "splits-mixed": "limit the gold or the submission to one split",
 }
 _WARNINGS = {
     "file-ignored": "remove the file, or pass it directly",
@@ -156,7 +162,9 @@ _WARNINGS = {
     "p-votes": "check which value is right; the gold's p is used for scoring",
     "gold-skipped": "to score this file as well, provide labelled gold for it; "
     "if the file is unlabelled test data, ignore this warning",
-    "rho-undefined": "use different values of p; if p is constant in the gold, ignore this warning",
+    "rho-undefined": (
+        "do not give all items the same p; if p is constant in the gold, ignore this warning"
+    ),
     "track-missing": "submit predictions for this track too if you want to be ranked on it",
 }
 #: All codes, in the order of the documentation.

@@ -125,7 +125,7 @@ class Problems:
     >>> print(*problems.lines(), sep="\n")
     a.json: item 0: expected a number, got "0.5" [p-number]
     a.json: 2 more problems [p-number]
-      to fix [p-number]: write p as a number, without quotes and with a decimal point
+      to fix [p-number]: write p as a number such as 0.75, without quotes
     """
 
     limit: int | None = 20

@@ -79,7 +79,7 @@ class Registry(MutableMapping[str, Entry]):
         target = self.load(name)
         if not callable(target):
             raise ShroomError(
-                f"the {self.kind} '{name}' is not a class; use the import path of its class"
+                f"the {self.kind} '{name}' is not a class; use the import path of a class"
             )
         parameters = settings_of(target)
         check_settings(f"{self.kind} {name}", settings, parameters)

@@ -215,7 +215,7 @@ def _in_category(records: Sequence[Record], _: Intervals) -> Row:
 DATA_SET = DataSet(
     NAME,
     licence="none stated",
-    about="10 generations for each of 200 Chinese questions, labelled and ranked automatically",
+    about="200 Chinese questions, each with 10 automatically labelled and ranked generations",
     source=(
         "Y. Liang, Z. Song, H. Wang and J. Zhang (2024), "
         '"Learning to Trust Your Feelings: Leveraging Self-awareness in LLMs for Hallucination '

@@ -44,7 +44,7 @@ _METRICS = (
 )
 _AS_GIVEN = (
     "mean_correctness excludes values outside [0, 1]; mean_correctness_as_given includes them, "
-    "like the figures that are commonly quoted"
+    "as the commonly quoted figures do"
 )
 
 
@@ -249,7 +249,7 @@ DATA_SET = DataSet(
             "decoding": _by("file", "decoding"),
             "model_type_decoding": _by("file", "model_type", "decoding"),
             "verifiable_only": Groups(
-                "responses by file; only judgements of verifiable responses count",
+                "responses by file; only judgements of verifiable responses are used",
                 partial(figures, verifiable_only=True),
                 {"file": attrgetter("file")},
                 order=by_name,

@@ -154,7 +154,9 @@ def _labels(record: Record) -> Mapping[str, int]:
 DATA_SET = DataSet(
     NAME,
     licence="MIT",
-    about="right and hallucinated answers, responses and summaries; labelled replies from ChatGPT",
+    about=(
+        "correct and hallucinated answers, responses and summaries; labelled replies from ChatGPT"
+    ),
     source=(
         "J. Li, X. Cheng, W. X. Zhao, J.-Y. Nie and J.-R. Wen (2023), HaluEval: A Large-Scale "
         "Hallucination Evaluation Benchmark for Large Language Models, arXiv:2305.11747"
@@ -192,7 +194,7 @@ def _find(
     """Return the task and texts of a row, its places and its verdict; unknown rows are reported."""
     task = next((task for task, keys in _KEYS.items() if item.keys() >= {*keys}), None)
     if task is None:
-        expected = "the keys of the task, of the input and of the text"
+        expected = "the keys of one task's input and text"
         report.add("key-missing", None, expected, f"keys {show(list(item))}")
         return None
     texts = task, *(item[key] for key in _KEYS[task])

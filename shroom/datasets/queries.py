@@ -65,7 +65,8 @@ def is_debate_question(text: str) -> bool:
 def _check(record: Record, report: Report) -> None:
     if isinstance(record, Query) and not is_debate_question(record.query):
         expected = (
-            f'a question of more than {_SHORTEST} characters that contains "should" and ends in "?"'
+            f'a question that contains "should", ends in "?" and has more than {_SHORTEST} '
+            "characters"
         )
         report.add("query-odd", "query", expected)
 

@@ -240,7 +240,7 @@ def _read_predictions(
     splits = {record.split for record, _ in found.values()}
     judged = [r for r in known.values() if r.is_judged and (r.split in splits or not splits)]
     missing = [record.id for record in judged if record.id not in found]
-    expected = f"all {len(judged)} answers in the splits with predictions"
+    expected = f"all {len(judged)} answers in the predicted splits"
     refuse_incomplete(files, missing, expected, source, problems, "id")
     return [found[record.id] for record in judged]
 

@@ -237,7 +237,7 @@ DATA_SET = DataSet(
     ),
     views={
         "evidence": View(
-            "statements compared with the evidence in their cited sources; p is 1 minus the "
+            "statements compared with evidence from the sources they cite; p is 1 minus the "
             "support",
             _points,
             _unit,

@@ -57,7 +57,7 @@ def proportions(y: Any, n: int) -> Floats:
         p = np.empty(0)
     if p.shape != (n,) or not ((p >= 0) & (p <= 1)).all():
         raise ShroomError(
-            f"y: expected a proportion from 0 to 1, or True or False, for each of {n} datapoints, "
+            f"y: expected True, False or a number from 0 to 1 for each of {n} datapoints, "
             f"got {show(y)}; if y contains label names, pass y == 'Hallucination'; in "
             "cross_val_predict(method='predict_proba'), pass y > 0.5"
         )

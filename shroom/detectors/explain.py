@@ -121,7 +121,9 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in grouped]
     single = by_reference([datapoint])[0] if datapoint.other_tgts else []
     if single:
-        run.note(f"of {len(single)} references, the explanation uses the one with the lowest p")
+        run.note(
+            f"there are {len(single)} references; the explanation uses the one with the lowest p"
+        )
     values, labels = detector.decide([datapoint, *variants, *single], run)
     flagged = bool(labels[0]) if detector.labels_itself else None
     (in_sample,) = detector.in_sample([datapoint], run).tolist()

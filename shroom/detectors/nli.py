@@ -231,7 +231,7 @@ def columns(
         place = str(names.index(_bare(label)) if _bare(label) in names else label)
         if place not in map(str, range(len(names))) or int(place) in places.values():
             raise ShroomError(
-                f"{meaning}: expected a different class of {name} for each meaning, got "
+                f"{meaning}: expected a class of {name} that no other meaning has, got "
                 f"{show(label)}; the classes are {listed}"
             )
         places[CLASSES.index(meaning)] = int(place)

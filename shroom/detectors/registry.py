@@ -65,7 +65,7 @@ REGISTRY = Registry(
         ),
         "selfcheck": Entry(
             "shroom.detectors.selfcheck:SelfCheck",
-            "agreement of the hypothesis with other samples of the same model",
+            "agreement of the hypothesis with other samples from the model that wrote it",
             (),
             "",
             "--set samples=FILE: other samples for each datapoint",

@@ -1,4 +1,4 @@
-"""Self-consistency: agreement of the hypothesis with other samples of the same model.
+"""Self-consistency: agreement of the hypothesis with other samples from the model that wrote it.
 
 Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5.
 """
@@ -152,7 +152,8 @@ class SelfCheck(Detector):
         if self._samples is None:
             if self.samples is None:
                 raise ShroomError(
-                    "the detector selfcheck needs other samples of the same model: specify --set "
+                    "the detector selfcheck needs more samples from the model that wrote the "
+                    "hypotheses; specify --set "
                     "samples=FILE, a JSON list with one object for each datapoint, such as "
                     '{"id": 1, "samples": ["...", "..."]}'
                 )

@@ -125,7 +125,7 @@ class SpanDetector(Detector):
                 raise ShroomError(
                     f"the detector {self.name}, datapoint {point.name}: expected spans (start, "
                     f"end, p) or (start, end, p, label) in order and without overlap, with an end "
-                    f"of at most {len(point.hyp)} and p from 0 to 1, got {show(span)}"
+                    f"of at most {len(point.hyp)} and 0 <= p <= 1, got {show(span)}"
                 )
             start, end, prob, *own = span
             label = own[0] if own else self.label or ""
@@ -143,7 +143,7 @@ class SpanDetector(Detector):
             raise ShroomError(
                 f"the detector {self.name}: expected one of the labels {names} for each span, got "
                 f"{got}; return the label as the fourth value of a span, or set one label for all "
-                "spans (with --set label=NAME if you use the kit's spans detector)"
+                "spans (for the kit's detector 'spans', with --set label=NAME)"
             )
 
 

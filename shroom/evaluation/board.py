@@ -77,7 +77,8 @@ class Board:
             )
         if track.gold.hash != self.gold.hash:
             raise ShroomError(
-                f"{file}: scored against {track.gold.file}, but the other systems against "
+                f"{file}: scored against {track.gold.file}, but the other systems were scored "
+                "against "
                 f"{self.gold.file}; only systems scored against the same gold can be ranked "
                 "together"
             )

@@ -222,17 +222,19 @@ class Comparisons(Result):
         yield "adjusted: p after Holm's correction for all pairs in a table"
         yield f"{REAL}: significant (adjusted p is at most 0.05)"
         if any(pair.mcnemar for pair in self.comparisons):
-            yield "McNemar: exact test on the items that only one of the systems labels correctly"
+            yield (
+                "McNemar: exact test on the items labelled correctly by only one of the two systems"
+            )
         how = self.intervals
         if how.resamples:
             units = f" of whole units ({printable(how.unit)})" if how.unit else ""
             yield (
                 f"intervals: paired bootstrap, {kind(how)}, "
                 f"{counted(how.resamples, 'resample')}{units}{lacking(how)}, "
-                f"seed {how.seed}, not corrected"
+                f"seed {how.seed}, not corrected for the number of pairs"
             )
             yield (
-                f"decide by {REAL}, not by the interval: if an interval ends near 0, it may "
+                f"decide by {REAL}, not by the interval; an interval that ends near 0 may "
                 "disagree with the test"
             )
             yield "detectable: the smallest difference that a single test finds in 4 of 5 cases"

@@ -137,8 +137,8 @@ def _only_split(tracks: Sequence[Board], gold: Source) -> str:
     splits = sorted({board.name.split for board in tracks})
     if len(splits) > 1:
         raise ShroomError(
-            f"{gold}: contains gold labels for the splits {' and '.join(splits)}, which cannot be "
-            "ranked together; choose a split with --split"
+            f"{gold}: contains gold labels for the splits {' and '.join(splits)}; rank each "
+            "separately with --split"
         )
     return splits[0] if splits else ""
 

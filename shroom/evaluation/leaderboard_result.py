@@ -188,22 +188,22 @@ class Leaderboard(Result):
         if self.are_outputs:
             return text + (
                 "The scores are read from scoring outputs. Without predictions, there are no "
-                "intervals and no groups. A track that was not submitted has the score that the "
-                "scoring program writes for a missing track."
+                "intervals and no groups. A missing track has the score that the scoring program "
+                "gives it."
             )
         how = self.intervals
         if how.resamples:
             text += (
                 f"Intervals: {methods(how)}, {drawn(how, 'the items')}; all systems share the same "
                 f"resamples (seed {how.seed}). Ranks: the interval for the rank. It is not "
-                "corrected for the number of systems and is not a test: if it is 1–1, other "
-                "systems are not necessarily significantly worse. "
+                "corrected for the number of systems and is not a test: even if it is 1–1, other "
+                "systems may not be significantly worse. "
             )
         if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
-            text += "rho is undefined (–) if p or the gold p is the same on all items. "
+            text += "rho is undefined (–) if p or the gold p is constant. "
         return text + (
-            f"Group: systems whose difference in {self.metric} from the first system of the group "
-            "is not significant (paired randomisation test, Holm's correction)."
+            f"Group: systems without a significant difference in {self.metric} from the first "
+            "system of the group (paired randomisation test, Holm's correction)."
         )
 
     @property

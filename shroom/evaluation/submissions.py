@@ -52,7 +52,8 @@ def submissions_in(
         raise UnknownName(single)
     if _is_same(root, gold):
         raise ShroomError(
-            f"{folder}: also specified as the gold; specify a folder of submissions, then the gold"
+            f"{folder}: the submissions and the gold are the same folder; specify a folder of "
+            "submissions, then the gold"
         )
     systems: dict[str, list[Path]] = {}
     others: dict[Path, str] = {}

@@ -138,6 +138,7 @@ def _refuse_another_order(before: Rows, after: Rows) -> None:
     moved = [row for row, (a, b) in enumerate(zip(old, new)) if a and b and a != b]
     if 2 * len(moved) > before.n or (moved and sorted(map(str, old)) == sorted(map(str, new))):
         raise ShroomError(
-            f"{after.file}: item {moved[0]}: hyp differs from {before.file} (in {len(moved)} of "
+            f"{after.file}: item {moved[0]}: hyp differs from that in {before.file} (in "
+            f"{len(moved)} of "
             f"{before.n} items); add ids to both files, or put the items in the same order"
         )

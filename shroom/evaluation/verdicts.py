@@ -228,7 +228,7 @@ def _of_ranks(rows: Sequence[Any], board: Any) -> str:
         return f"{sentence}; it is unknown whether other systems are worse, because {few}"
     if lead.group is None:
         rest = "the other system is" if count == 1 else f"the {count} other systems are"
-        return f"{sentence}; whether {rest} significantly worse was not tested"
+        return f"{sentence}; it was not tested whether {rest} significantly worse"
     alike = [row.system for row in others if row.like_first]
     if not alike:
         rest = others[0].system if count == 1 else f"each of the {count} other systems"
@@ -269,7 +269,7 @@ def _of_changes(track: Any, metric: str) -> str:
         return f"For {rows[0].system}, {scores}"
     moved = [row for row in rows if row.rank.difference]
     if not moved:
-        return f"No rank changes; {scores}"
+        return f"The ranks stay the same; {scores}"
     old = in_words([row.system for row in rows if row.rank.old == 1])
     new = in_words([row.system for row in rows if row.rank.new == 1])
     first = f"{new} {'remains first' if old == new else f'is first instead of {old}'}"

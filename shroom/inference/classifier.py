@@ -215,7 +215,7 @@ def _folder(name: str, graph: Path) -> str:
             return str(folder)
     raise ShroomError(
         f"{name}: no config.json next to the graph or in the folder above; copy the model's "
-        "config.json and tokenizer files there"
+        "config.json and tokenizer files next to the graph"
     )
 
 

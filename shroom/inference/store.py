@@ -205,8 +205,7 @@ class RunStore(Store):
         if not (ours or new):
             database.close()
             raise ShroomError(
-                f"{self.path} already exists and was not written by an interrupted run, so it is "
-                "not overwritten; "
+                f"{self.path} already exists and is not from an interrupted run, so it is kept; "
                 "move it, or specify another output"
             )
         database.executescript(f"PRAGMA synchronous = OFF; PRAGMA application_id = {_ID}; {_TABLE}")

@@ -266,8 +266,8 @@ ALPHA = of_votes(
     -1.0,
     about="agreement corrected for chance; votes may be missing",
     formula=(
-        "1 − Dₒ/Dₑ, with Dₒ the share of disagreeing pairs among the pairs of votes on "
-        "the same item, and Dₑ the share of disagreeing pairs among all pairs of votes"
+        "1 − Dₒ/Dₑ; Dₒ is the share of disagreeing pairs among votes on the same item, Dₑ among "
+        "all votes"
     ),
     undefined=f"{NO_PAIRS}, or if all votes on items with two or more votes are the same",
     reference="K. Krippendorff (2004), Content Analysis, chapter 11",

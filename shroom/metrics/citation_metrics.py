@@ -117,7 +117,7 @@ CITATION_METRICS = RECALL, PRECISION, F1, MEAN_RECALL, MEAN_PRECISION, MEAN_F1, 
     _pooled(
         "citation_precision",
         _precision,
-        "the share of citations that support their statement, alone or as one of several",
+        "the share of citations that support their statement, alone or together with others",
         *(_PRECISE, _JUDGED),
     ),
     _pooled("citation_f1", _f1, "the harmonic mean of citation recall and citation precision"),

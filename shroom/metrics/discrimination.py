@@ -172,8 +172,10 @@ AUROC = metric_of(
     influence=_auroc_influence,
     # The systems exchange ranks, not p, because their p may be on different scales.
     exchange=Exchange(_rank_terms, _auroc_of_sums),
-    about="the probability that a random hallucination has a higher p than a random item "
-    "that is not a hallucination",
+    about=(
+        "the probability that p is higher for a random hallucination than for a random "
+        "non-hallucination"
+    ),
     formula="(1/n₊n₋) Σ ([pᵢ > pⱼ] + ½[pᵢ = pⱼ]) over hallucinations i and other items j",
     undefined=ONE_LABEL,
     reference=(

@@ -155,8 +155,8 @@ HUMAN_RHO = of_votes(
     _rho,
     -1.0,
     _MODULE,
-    f"{NO_PAIRS}, or if, for every annotator, either the votes or the other annotators' shares "
-    "are constant",
+    f"{NO_PAIRS}, or if, for every annotator, their own votes or the shares of the others are "
+    "constant",
     about="rho between one annotator's votes and the share of the others who chose Hallucination",
     formula=(
         "the mean over annotators of rho(vote, the share of the others who chose Hallucination)"

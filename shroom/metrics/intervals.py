@@ -146,7 +146,7 @@ def interval(
     if metric.classes is None:
         return ends
     least = int(metric.classes(statistics).sum(axis=0).min())
-    few = f"only {least} item{'s' * (least != 1)} of a class" if least < FEWEST else ""
+    few = f"a class with only {least} item{'s' * (least != 1)}" if least < FEWEST else ""
     return _marked(ends, [getattr(ends, "note", ""), few])
 
 

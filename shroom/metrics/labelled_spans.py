@@ -197,7 +197,7 @@ COR = mean_of(
     about="like character_rho, but the probabilities of overlapping gold spans are summed",
     formula=(
         "(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; 0 if only one side is constant; "
-        "if both sides are constant, 0 if only one side is 0, otherwise 1"
+        "two constant sides: 0 if only one of them is 0, otherwise 1"
     ),
     function=f"{_MODULE}:cor",
     **_OF_SPANS,
@@ -232,7 +232,7 @@ _DETECTION = tuple(
         rows=_detection,
         columns=("label", "gold_p"),
         inputs=("marked", "positive"),
-        about=f"the {name} of finding texts in which most annotators marked something",
+        about=f"the {name} in detecting texts in which most annotators marked something",
         formula=formula,
         undefined=undefined,
         function=f"{_MODULE}:detection",

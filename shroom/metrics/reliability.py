@@ -236,7 +236,10 @@ MCE = of_sums(
     _mce,
     columns=P,
     higher_is_better=False,
-    about=f"the largest difference between p and the share of hallucinations, in {BINS} bins",
+    about=(
+        f"the largest difference between mean p and the share of hallucinations in any of {BINS} "
+        "bins"
+    ),
     formula="max |mean pₖ − shareₖ| over non-empty bins k",
     undefined=NO_ITEMS,
     reference=_NAEINI,

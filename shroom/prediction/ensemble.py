@@ -140,8 +140,8 @@ def check_arguments(
         raise ShroomError(f"the method {LOGISTIC} needs {_TRAIN}; specify both")
     if not submissions or (train and len(train) != len(submissions)):
         raise ShroomError(
-            f"expected at least one submission and, for {LOGISTIC}, one training submission for "
-            f"each submission; got {counted(len(submissions), 'submission')} and "
+            f"expected at least one submission and, with {LOGISTIC}, as many training "
+            f"submissions; got {counted(len(submissions), 'submission')} and "
             f"{counted(len(train), 'training submission')}"
         )
 
@@ -300,8 +300,8 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
         again += doubled
         if same or doubled * 2 >= max(track.against.n, 1):
             raise ShroomError(
-                f"{track.file} contains datapoints that the weights would be fitted on, so its "
-                "scores would be too optimistic; use submissions for other data (for the training "
+                f"{track.file} contains datapoints of the training gold, so its scores would be "
+                "too optimistic; use submissions for other data (for the training "
                 "gold, see the out-of-fold figures)"
             )
     return again

@@ -98,7 +98,7 @@ class Training:
         """Raise :class:`ShroomError` for constant p, a single label, or too few datapoints."""
         if not np.ptp(self.values, axis=0).any():
             raise ShroomError(
-                "every submission has the same p for all training items, so no weights can be "
+                "in every submission, p is the same for all training items, so no weights can be "
                 "fitted; use other submissions"
             )
         if self.label.all() or not self.label.any():

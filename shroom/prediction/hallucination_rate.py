@@ -81,7 +81,7 @@ class HallucinationRate(Result):
         rate = _shown(whole.corrected)
         mix = " with the same mix of tasks" if self.warning else ""
         both = counted(self.labelled_outputs, "labelled output")
-        doubt = f" The interval is too narrow, because the outputs include {both}."
+        doubt = f" The interval is too narrow, because the two inputs share {both}."
         return (
             f"The hallucination rate is {figure(rate.value)} ({self._confidence} {ends(rate.ci)})."
             f"{doubt if self.labelled_outputs else ''} The rate is estimated from "
@@ -105,8 +105,8 @@ class HallucinationRate(Result):
             f"naive: share of outputs labelled Hallucination by {self.detector}",
             "corrected: prediction-powered estimate from the unlabelled and the labelled outputs",
             "labels only: share of Hallucination among the labels, weighted by task",
-            "labels to halve: how many labels would be needed for an interval half as wide",
-            "the labelled outputs must be a random sample of the outputs, overall or by task",
+            "labels to halve: number of labels that would halve the interval",
+            "the labelled outputs must be a random sample of all outputs or of each task's outputs",
         ]
         if self.out_of_fold:
             notes.append(
@@ -115,8 +115,8 @@ class HallucinationRate(Result):
             )
         if self.labelled_outputs:
             notes.append(
-                f"the outputs include {counted(self.labelled_outputs, 'labelled output')}, counted "
-                "twice; remove these outputs from one of the two inputs"
+                f"both inputs contain {counted(self.labelled_outputs, 'labelled output')}; to "
+                "avoid counting an output twice, remove it from one input"
             )
         warning = [f"warning: {self.warning}"] if self.warning else []
         return [Table(notes=warning), rates, Table(notes=notes)]
@@ -172,8 +172,8 @@ def hallucination_rate(
     labelled, of_labelled = list(compress(labelled, kept)), of_labelled[kept]
     if len(labelled) < MIN_LABELLED or len(outputs) < 2:
         raise ShroomError(
-            f"estimating a rate needs at least {MIN_LABELLED} labelled items and 2 outputs of "
-            f"the same tasks, got {counted(len(labelled), 'labelled item')} and "
+            f"estimating a rate needs at least {MIN_LABELLED} labelled items that have the "
+            f"outputs' tasks, and 2 outputs; got {counted(len(labelled), 'labelled item')} and "
             f"{counted(len(outputs), 'output')}; add data"
         )
     if missing := _too_few(tasks, of_labelled):

@@ -77,8 +77,8 @@ def read_no_submission(
             if row and row.keys() <= keys:
                 texts = edition.item.keys.get("hyp", "hyp, src, tgt and task")
                 raise ShroomError(
-                    f"{document.file} looks like a submission, but the input of a detector "
-                    f"must be the data: rows with {texts}"
+                    f"{document.file} looks like a submission, but a detector needs data: rows "
+                    f"with {texts}"
                 ) from error
         raise
 

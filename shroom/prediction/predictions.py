@@ -80,8 +80,8 @@ class Predictions(InMemory, Result):
             if name in files:
                 example = edition.expected_name(edition.submitted)
                 raise ShroomError(
-                    f"two files of predictions would have the name {name}; name the data files "
-                    f"like {example}, or predict one file at a time"
+                    f"two files of predictions would have the name {name}; give the data files "
+                    f"names like {example}, or predict one file at a time"
                 )
             files[name] = text
         check_output(files, edition)

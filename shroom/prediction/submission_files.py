@@ -55,7 +55,7 @@ def name_for(name: Name | None, out: Source, data_name: str, edition: Edition) -
         return "predictions.json"
     raise ShroomError(
         f"{out}: a zip or a folder needs names like {edition.expected_name(edition.submitted)}, "
-        f"but the name {data_name} does not contain a split and a track; write a .json file, or "
+        f"but no such name can be formed from {data_name}; write a .json file, or "
         "rename the data file"
     )
 

@@ -279,7 +279,7 @@ def _power_panel(file: Any, curves: list[Any]) -> Panel:
     colours = ("accent", "second", "ink")
     values = "; ".join(
         f"{one.metric} {number(one.at(0.1))} if the systems differ on 10% of the items, "
-        f"{number(one.difference)} on {one.differ:.0%}"
+        f"{number(one.difference)} if on {one.differ:.0%}"
         for one in curves
     )
 

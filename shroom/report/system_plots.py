@@ -66,8 +66,9 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
     named = _named(best, curve)
     floor = system.score.floors["majority label"]["accuracy"] or 0.0
     about = (
-        f"Accuracy of {system.name} if an item with p above the threshold is labelled "
-        f"Hallucination. At 0.5, it is {number(at_half)}. The best threshold, chosen on these "
+        f"Accuracy of {system.name} if items with p above the threshold are labelled "
+        f"Hallucination. At 0.5, the accuracy is {number(at_half)}. The best threshold, chosen on "
+        "these "
         f"items, is {named} with accuracy {number(curve.at(best))}. The floor (majority label) is "
         f"{number(floor)}."
     )

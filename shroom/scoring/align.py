@@ -208,7 +208,7 @@ def restored_order(
         return (
             [],
             source,
-            (f"the texts are not enough to find the position of {counted(other, 'row')}"),
+            (f"the texts do not show the position of {counted(other, 'row')}"),
         )
     if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
         return [], source, "rows with the same texts cannot be told apart"

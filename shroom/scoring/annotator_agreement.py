@@ -48,7 +48,7 @@ _LEGEND = (
     ),
     "against label: one annotator against the majority of all annotators (that annotator included)",
     (
-        "label as p: the rho of the gold label used as p; compare it with systems whose p is "
+        "label as p: rho if the gold label is used as p; compare it with systems whose p is "
         "always 0 or 1"
     ),
 )
@@ -146,7 +146,11 @@ class Agreement(Result):
             for name in ("accuracy", "rho")
             if (value := whole[f"{_HUMAN}{name}"].value) is not None
         ]
-        scores = f". One annotator scores {in_words(person)} against the others" if person else ""
+        scores = (
+            (f". On average, an annotator scores {in_words(person)} against the others")
+            if person
+            else ""
+        )
         if alpha.value is None:
             why = whole.undefined["krippendorff_alpha"]
             return f"Agreement beyond chance is undefined: {why}{scores}"
@@ -298,5 +302,5 @@ def _reasons(votes: Votes) -> dict[str, str]:
         "krippendorff_alpha": chance,
         "fleiss_kappa": uneven if least < most else chance,
         "rho": alone if most < 2 else constant,
-        "binary_p_ceiling": "the gold label or p is the same for all items",
+        "binary_p_ceiling": "all items have the same gold label or the same gold p",
     }

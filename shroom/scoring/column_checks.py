@@ -26,8 +26,8 @@ _FEWEST, _ENOUGH = 10, 20_000
 _EXPECTED = {
     "label-against-p": "p that agrees with the labels",
     "label-inverted": "labels that agree with the gold",
-    "p-inverted": "p that rises with p in the gold",
-    "p-reversed": "p that rises with p in the gold",
+    "p-inverted": "p that rises with the gold's p",
+    "p-reversed": "p that rises with the gold's p",
     "p-confidence": "the probability of Hallucination, whichever label the item has",
 }
 

@@ -19,7 +19,7 @@ NO_KEYS: Mapping[str, str] = MappingProxyType({})
 #: Examples, for messages to users of Python.
 _COLUMNS, _LABELS = '{"p": "score"}', '["refuted", "supported"]'
 #: The condition of :func:`are_two_labels` in words.
-TWO_LABELS = "two words, with the word for Hallucination first"
+TWO_LABELS = "two words, the first for Hallucination"
 
 
 def are_two_labels(words: Sequence[str]) -> bool:

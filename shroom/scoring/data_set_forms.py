@@ -67,7 +67,7 @@ def another_form(row: Mapping[str, Any]) -> str | None:
         return f"the format of {name} ({command})"
     for name, (key, lists) in _PREDICTIONS.items():
         if key in row and any(_is_predictions(row.get(other)) for other in lists):
-            return f"predictions for {name} (to check them, add the gold: 'shroom check --gold')"
+            return f"predictions for {name} (to check them, run 'shroom check' with --gold)"
     return None
 
 

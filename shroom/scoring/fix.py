@@ -227,7 +227,7 @@ def _reorder(
             continue
         orders[document.file] = order
         fixed[place] = (document, [rows[row] for row in order])
-        log.add("order", document.file, f"sorted {len(rows)} rows in the order of {source}")
+        log.add("order", document.file, f"put {len(rows)} rows into the order of {source}")
     return orders, obstacle
 
 

@@ -36,7 +36,12 @@ def with_in_sample(
         marked.append(replace(track, in_sample=count))
         if count:
             expected = "items that the detector has not seen"
-            problems.add("in-sample", file, expected, f"{count} of {n} items that it was fitted on")
+            problems.add(
+                "in-sample",
+                file,
+                expected,
+                (f"{count} of {n} items that the detector was fitted on"),
+            )
     return marked
 
 
@@ -46,8 +51,9 @@ def refuse(tracks: Iterable[Pair], what: str, way_out: str = "") -> None:
         if track.in_sample:
             raise ShroomError(
                 f"{track.predictions.file}: the detector was fitted on {track.in_sample} of these "
-                f"{track.predictions.n} items, so {what} fitted on them would make the "
-                f"detector look too good; use out-of-fold predictions or another split{way_out}"
+                f"{track.predictions.n} items, so {what} fitted on these predictions would make "
+                "the detector look too good; use out-of-fold predictions or another "
+                f"split{way_out}"
             )
 
 

@@ -181,7 +181,7 @@ def _read_binary_labels(items: list[Any], edition: Edition) -> _Changes:
         row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value
     yes = Label.HALLUCINATION.value
     word = show(_file_words(edition).get(yes, yes))
-    text = f"{edition.item.key('label')}: 1 or true read as {word}, consistent with p"
+    text = f"{edition.item.key('label')}: 1 or true read as {word}, which agrees with p"
     yield "label-value", f"{text} in {counted(agreeing, 'item')}"
 
 

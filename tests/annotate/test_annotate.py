@@ -146,7 +146,7 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
             "1 of 3 questions could not be ranked, because their normal generations have no "
             "usable score in common"
         ),
-        "1 of 3 questions had no refusal to add to the ranking",
+        "1 of 3 questions had no refusal for the ranking",
     ]
 
 

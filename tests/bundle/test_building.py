@@ -157,8 +157,8 @@ SECOND = {"name": "B", "split": "eval", "start": "2027-01-10", "end": "2027-03-1
 @pytest.mark.parametrize(
     ("change", "start", "part"),
     [
-        ({"phases": [FIRST, SECOND]}, None, "expected a day after 2027-02-01"),
-        ({}, dt.date(2027, 5, 1), "expected a day after 2027-05-01"),
+        ({"phases": [FIRST, SECOND]}, None, "expected a later day than 2027-02-01"),
+        ({}, dt.date(2027, 5, 1), "expected a later day than 2027-05-01"),
         ({"phases": [SECOND]}, dt.date(2027, 5, 1), "before its start"),
         (
             {"phases": [{**FIRST, "split": "train"}]},

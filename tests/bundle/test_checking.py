@@ -149,7 +149,7 @@ def test_what_cannot_be_read_is_one_line(text, part):
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "pages/../../x", "C:/x"])
 def test_files_outside_the_bundle_are_refused_and_not_read(name, tmp_path):
     (line,) = check(zip_of(COMPETITION, **{name: b"x"})).refused
-    assert line == f'the bundle: expected files inside the bundle, got "{name}"'
+    assert line == f'the bundle: expected paths inside the bundle, got "{name}"'
     (tmp_path / "x").write_text("secret")
     (line,) = check(folder_of(changed({"terms": name}), tmp_path / "bundle")).refused
     assert "terms: expected a file of the bundle, got" in line

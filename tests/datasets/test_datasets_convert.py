@@ -114,7 +114,7 @@ def test_every_verb_takes_what_was_converted(name, converted, shroom, in_json, t
     assert code == 0 or "can be corrupted" in told
 
 
-WHY = "without a label, or without a text to compare with"
+WHY = "without a label or a premise"
 
 
 @pytest.mark.parametrize(

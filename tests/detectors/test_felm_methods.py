@@ -122,7 +122,7 @@ def test_the_majority_of_samples_counts_and_the_first_where_halves_disagree(serv
 
 @pytest.mark.parametrize(
     ("answer", "end"),
-    [("Perhaps", ""), ("<think>Answer: 2", "; increase max_tokens, which cut off 1 answer")],
+    [("Perhaps", ""), ("<think>Answer: 2", "; increase max_tokens, because it cut off 1 answer")],
 )
 def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge, notes):
     server = serve(lambda body, _: chat(answer if "Why" in str(body) else "Answer: ALL_CORRECT"))

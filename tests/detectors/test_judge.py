@@ -255,7 +255,9 @@ def test_a_truncated_answer_needs_a_larger_max_tokens(serve, judge, response, mo
         recorder = Recorder()
         assert judge(server.url, **more).p([point()], recorder.run).tolist() == [0.5]
         (note,) = recorder.notes  # no lack of log-probabilities
-        assert note.endswith("said neither yes nor no; increase max_tokens, which cut off 1 answer")
+        assert note.endswith(
+            "said neither yes nor no; increase max_tokens, because it cut off 1 answer"
+        )
 
 
 # The templates

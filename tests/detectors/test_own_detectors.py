@@ -301,7 +301,7 @@ BROKEN = ("1 / 0", "def (", "exit(0)")
         ("absent:Mine", "cannot be imported: ModuleNotFoundError: No module named 'absent'; it is"),
         ("mine:Mien", "has no attribute 'Mien'; did you mean 'Mine'?"),
         ("mine:np", "the detector 'mine:np' is not a Detector; derive its class from Detector"),
-        ("mine:MADE", "the detector 'mine:MADE' is not a class; use the import path of its class"),
+        ("mine:MADE", "the detector 'mine:MADE' is not a class; use the import path of a class"),
         ("mine:Nameless", "the detector 'mine:Nameless' has no name; add one"),
         ("mine:Empty", "the detector empty has no method p(datapoints)"),
         ("mine:Needy", "the detector mine:Needy needs the setting 'size'"),

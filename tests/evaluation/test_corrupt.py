@@ -387,7 +387,7 @@ def test_all_references_count(corrupt, tmp_path):
 def test_other_languages_are_noted(corrupt, tmp_path):
     german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
-    note = "note: faithful items that seem not to be English: 2 of 8; only the method pairing"
+    note = "note: faithful items that do not seem to be English: 2 of 8; only the method pairing"
     assert note in corrupt(data, "-o", out)[1]
     assert "note:" not in corrupt(data, "-o", out, "--method", "pairing")[1]
 

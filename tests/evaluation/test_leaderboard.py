@@ -215,7 +215,7 @@ def test_what_is_no_submission(places, shroom):
         "csvteam.csv": "the name of a table must contain its split and track, as in "
         "TEAM.{val,test}.model-{agnostic,aware}.csv",
     }.items():
-        assert f"{name}: not a submission; ignored, because {why}\n" in err
+        assert f"{name}: ignored, because {why}\n" in err
     assert "README" not in err
 
 
@@ -276,7 +276,7 @@ def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
     given = source if kind == "another name" else inside
     _, out, err = shroom("leaderboard", folder, given, *FEW, "--format", "json")
     assert {row["system"] for row in systems_of(json.loads(out))} == set(NOISES)
-    assert f"{inside}: not a submission; ignored, because it is the gold\n" in err
+    assert f"{inside}: ignored, because it is the gold\n" in err
 
 
 def test_refusals(places, tmp_path, refused):

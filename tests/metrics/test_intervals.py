@@ -166,7 +166,7 @@ def test_equal_resamples_are_marked_in_tables(tmp_path):
 
 @pytest.mark.parametrize(
     ("positives", "note"),
-    [(9, "only 9 items of a class"), (10, None), (1, "only 1 item of a class")],
+    [(9, "a class with only 9 items"), (10, None), (1, "a class with only 1 item")],
 )
 def test_few_items_of_a_class_are_marked(positives, note):
     truth = np.arange(240) < positives

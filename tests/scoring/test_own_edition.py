@@ -297,7 +297,9 @@ def test_a_file_is_not_read_beyond_ten_levels_or_a_mebibyte(name, read_file, tmp
     for parser in (tomllib, json):
         monkeypatch.setattr(parser, "loads", lambda _: pytest.fail("was parsed"))
     is_big = name.startswith("big")
-    why = "is larger than 1048576 bytes" if is_big else "nests too deeply; use at most 10 levels"
+    why = (
+        "is larger than 1048576 bytes" if is_big else "is nested too deeply; use at most 10 levels"
+    )
     with pytest.raises(ShroomError, match=why):
         read_file(tmp_path / name)
 

@@ -122,7 +122,7 @@ class _Model:
         long = sum(length > self._room for length in lengths)
         if long:
             run.note(
-                f"{counted(long, 'pair')} (question and generation) had to be truncated: "
+                f"{counted(long, 'pair')} of question and generation had to be truncated: "
                 f"{self._name} reads at most {self._room} tokens"
             )
         named = getattr(self._model.config, "pad_token_id", None)

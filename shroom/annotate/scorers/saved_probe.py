@@ -197,7 +197,7 @@ class SavedProbe(Result):
             about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
             data = (folder / NUMBERS).read_bytes()
             if about["format"] != FORMAT or about["numbers"] != digest(data):
-                raise ValueError("they do not belong together")
+                raise ValueError("the two files do not match")
             return cls._of(about, load(data))
         except (*UNREADABLE, SafetensorError) as error:
             raise ShroomError(

@@ -244,7 +244,7 @@ class Judge(Asking, Detector):
         neither = [judgement for judgement in judgements if judgement.p is None]
         if neither:
             unfinished = sum(judgement.unfinished for judgement in neither)
-            advice = f"; increase max_tokens, which cut off {counted(unfinished, 'answer')}"
+            advice = f"; increase max_tokens, because it cut off {counted(unfinished, 'answer')}"
             run.note(
                 f"p is 0.5 for {len(neither)} of {counted(len(judgements), 'answer')}, because the "
                 "model said neither yes nor no" + (advice if unfinished else "")
@@ -287,8 +287,7 @@ class Judge(Asking, Detector):
         if self.endpoint is None and self.samples:
             raise ShroomError(
                 "the setting 'samples' needs an endpoint; omit this setting, because a model on "
-                "this machine "
-                "returns probabilities"
+                "this machine returns probabilities"
             )
 
 

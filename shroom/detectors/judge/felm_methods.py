@@ -51,8 +51,7 @@ class SegmentJudge(Asking):
     # samples.
 
     needs_model: ClassVar[str] = (
-        "judging segments needs a model behind an endpoint: specify --model NAME and "
-        "--set endpoint=URL"
+        "to judge segments, use a model at an endpoint: specify --model NAME and --set endpoint=URL"
     )
 
     method: Literal["raw", "cot", "link", "content", "cot-cons"] = "raw"
@@ -68,7 +67,7 @@ class SegmentJudge(Asking):
         self._chat = self.mode != "completion"
         self._model = self.asked(
             self.sampling(0.9 if self.n > 1 else 0.0, 100, self.n),
-            shorter="use a method that needs no references, such as raw",
+            shorter="use a method that needs no references, such as 'raw'",
             system=_SYSTEM if self._chat else None,
         )
 
@@ -88,7 +87,7 @@ class SegmentJudge(Asking):
             wrong.append(np.where(share == 0.5, flags[0], share > 0.5))
             p.append(share)
         if unread:
-            advice = f"; increase max_tokens, which cut off {counted(sum(unread), 'answer')}"
+            advice = f"; increase max_tokens, because it cut off {counted(sum(unread), 'answer')}"
             verb = "counts" if len(unread) == 1 else "count"
             run.note(
                 f"{len(unread)} of {counted(len(responses) * self.n, 'answer')} {verb} as "

@@ -92,7 +92,9 @@ def _ids(file: GoldFile) -> Iterator[Finding]:
     groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
     if groups:
         again = sum(len(group) - 1 for group in groups)
-        about = f"{counted(len(groups), 'id')} used more than once ({counted(again, 'repetition')})"
+        about = (
+            f"{counted(len(groups), 'id')} in more than one item ({counted(again, 'repetition')})"
+        )
         if file.has_texts:
             other = sum(len({file.texts.rows[place] for place in group}) > 1 for group in groups)
             about += f"; ids with different texts: {other}"
@@ -109,7 +111,7 @@ def _texts(file: GoldFile) -> Iterator[Finding]:
     yield from of_rows(file, "text-empty", empty, "{} with an empty output")
     empty = [place for place, (_, src, tgt) in enumerate(texts) if not (src or tgt)]
     if len(empty) < len(texts) or any("src" in row or "tgt" in row for row in file.rows):
-        about = "{} without any text to compare the output with"
+        about = "{} with neither a source nor a target"
         yield from of_rows(file, "text-empty", empty, about)
     groups = _groups([row if any(row) else None for row in texts])
     if groups:

@@ -33,7 +33,7 @@ _COUNTS = {
     "near": ("shared-near", f"items with nearly the same {_AS_THERE}"),
     "input": (
         "shared-input",
-        f"items that have the same input {_THERE} and are not already counted as shared or near",
+        f"items that have the same input {_THERE} but are not counted under 'shared' or 'near'",
     ),
 }
 #: How many annotators are listed, and the fewest texts of one who is.
@@ -191,7 +191,7 @@ class GoldQuality(Result):
                 least.append(f"{' to '.join(ends)} in {name}")
         of = ", depending on the file" if any(" to " in it for it in least) else ""
         size = "at least " * self._has_units + in_words(least, len(least))
-        what = "The smallest difference between systems that a test on this gold can detect"
+        what = "The smallest difference that a test on this gold can detect"
         return f"{what} in 4 of 5 cases is {size}{of}."
 
     def tables(self) -> list[Table]:
@@ -216,7 +216,7 @@ class GoldQuality(Result):
         yield from (f"{name}: {about}" for name, (_, about) in shown.items())
         if any(len(file.shared) > 1 for file in self.files):
             names = ", ".join([*shown][3:])
-            yield f"{names}: if there are several other splits, the largest of their counts"
+            yield f"{names}: if there are several other splits, the largest count is shown"
         if "shared" in shown and not self.near:
             missing = "the search for near-duplicates was skipped, because datasketch is missing"
             yield f"{missing}: {install_hint('data')}"
@@ -228,16 +228,20 @@ class GoldQuality(Result):
                 "for random votes"
             )
         if not all(file.are_people for file in with_annotators):
-            yield "votes have no names, so a position in the list may stand for several people"
+            yield (
+                "the votes do not name their annotators, so a position in the list may stand for "
+                "several people"
+            )
         assumptions = dict.fromkeys(it.assumption for file in self.files for it in file.detectable)
         if assumptions:
             yield (
-                "detectable: the smallest difference between two systems that a two-sided paired "
-                "test at 5% detects in 4 of 5 cases, if " + "; or if ".join(assumptions)
+                "detectable: the smallest score difference that a two-sided paired test of two "
+                "systems detects at the 5% level in 4 of 5 cases, if "
+                + "; or if ".join(assumptions)
             )
             yield (
-                "without noise: the value that the same difference would have with labels from "
-                "an unlimited number of such annotators"
+                "without noise: the same difference if the labels came from an unlimited number "
+                "of annotators like these"
             )
         if self._has_units:
             yield (

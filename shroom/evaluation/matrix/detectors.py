@@ -175,7 +175,7 @@ class Store:
     ) -> Cell:
         """Return computed p; partial results of an interrupted run are used."""
         notes: dict[str, None] = {}
-        hint = "wait until it ends, or choose another folder with --runs"
+        hint = "wait until it ends, or use another folder for --runs"
         partial = self.folder / f"{key}{inference.PARTIAL}"
         with inference.kept(partial, run.note, resume=resume, hint=hint) as store:
             resumed = store.n > 0
@@ -218,7 +218,7 @@ class Split(Plain):
         """Return the best threshold, in a tie the nearest to 0.5; ``seen``: it is in-sample."""
         curve = MEASURES[self.tuned_for](p, self.label)
         source = f"tuned for {self.tuned_for} on {self.name} (n = {len(p)})"
-        source += ", with items that the detector was fitted on" if seen else ""
+        source += ", including items that the detector was fitted on" if seen else ""
         return Threshold(curve.best_threshold, source)
 
     @property
@@ -245,7 +245,7 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
     name = " and ".join(f"{subject.name} ({', '.join(subject.paths)})" for subject in tuned_on)
     if not label[free].any() or label[free].all():
         raise ShroomError(
-            f"{name}: for tuning, items of both classes must be left that are not scored, but "
+            f"{name}: tuning needs unscored items of both classes, but "
             f"{len(points) - int(free.sum())} of {len(points)} items are also scored; "
             "choose another split to tune on"
         )

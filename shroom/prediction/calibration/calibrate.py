@@ -81,9 +81,8 @@ def calibrate(
     if len(set(names)) < len(names):
         listed = ", ".join(str(track.name) for track in tracks)
         raise ShroomError(
-            f"to fit a calibrator, specify one file for each track; got {listed}; specify the "
-            "files "
-            "of one split"
+            "a calibrator is fitted to the files of one split, with one file for each track; got "
+            f"{listed}"
         )
     if not chosen.in_sample:
         refuse(tracks, "a calibrator", ", or add --in-sample")
@@ -151,6 +150,6 @@ def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
         return ""
     return (
         "p does not increase with the share of annotators who chose Hallucination, and a "
-        "calibrator never inverts p; check the gold, and if p is the probability of Not "
+        "calibrator never inverts p; check the gold; if p is the probability of Not "
         "Hallucination, replace it with 1 - p"
     )

@@ -45,7 +45,7 @@ _NAMES = {
     "mce_mass": "MCE, equal mass",
     "auroc": "AUROC",
     "average_precision": "average precision",
-    "accuracy_at_half": "accuracy of p > 0.5",
+    "accuracy_at_half": "accuracy at threshold 0.5",
     "accuracy": "accuracy of the labels",
     "rho": "rho",
 }

@@ -59,7 +59,7 @@ def check(submission: Source) -> Problems:
         try:
             sorted(item["id"] for item in items if "id" in item and _is_test(document))
         except TypeError:
-            expected = "ids that can be sorted together"
+            expected = "ids that Python can sort"
             problems.add("official", document.file, expected, "a mix of types")
     return problems
 

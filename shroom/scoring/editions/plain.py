@@ -65,7 +65,7 @@ def read_plain(path: Path) -> Any:
         text = content.decode("utf-8-sig")
         if _levels(text) > MAX_LEVELS:
             raise ShroomError(
-                f"{path} nests too deeply; use at most {MAX_LEVELS} levels of tables and lists"
+                f"{path} is nested too deeply; use at most {MAX_LEVELS} levels of tables and lists"
             )
         return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
