@@ -123,7 +123,7 @@ _WARNINGS = {
         "Not Hallucination; if label-inverted is also reported, swap the labels first"
     ),
     "label-against-p": (
-        "either swap the labels, or replace p with 1 - p in every item; add --gold to see which "
+        "either swap the labels, or replace p with 1 - p in every item; --gold may show which "
         "correction is right"
     ),
     "in-sample": "score other items, or use out-of-fold predictions",
