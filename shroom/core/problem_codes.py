@@ -22,7 +22,7 @@ OPTIONS = {
     f"(in Python: {option}=){copy}"
     for code, what, option, copy in (
         ("file-name", "your edition", "edition", ""),
-        ("key-missing", "your own key", "columns", _COPY),
+        ("key-missing", "your edition with --edition, or your own key", "columns", _COPY),
         ("label-value", "your own words", "labels", _COPY),
         ("column-name", "your own names", "columns", _COPY),
     )
