@@ -122,7 +122,12 @@ class OwnNames:
     def own_labels(self) -> dict[str, str]:
         """The kit's labels by the words in the files; empty if they are the same."""
         words = self.annotation.labels if self.annotation.kind == "binary" else ()
-        return dict(zip(words, (label.value for label in Label)))
+        return dict(zip(words, LABELS))
+
+    @property
+    def file_labels(self) -> dict[str, str]:
+        """The words in the files by the kit's labels."""
+        return dict(zip(LABELS, self.own_labels or LABELS))
 
     def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
         """Return items with the kit's keys (except for ids) and labels instead of the files'."""
@@ -133,5 +138,5 @@ class OwnNames:
     def with_file_keys(self, items: Iterable[Any]) -> Iterable[Any]:
         """Return items with the files' keys and labels, the reverse of :meth:`with_own_keys`."""
         keys = {ours: theirs for ours, theirs in self.item.keys.items() if ours != "id"}
-        words = {ours: theirs for theirs, ours in self.own_labels.items()}
+        words = self.file_labels
         return (reworded(reworded(item, {}, words), keys, {}) for item in items)
