@@ -51,17 +51,19 @@ class Names:
         cls, columns: Mapping[str, str] | None = None, labels: Sequence[str] | None = None
     ) -> Names:
         """Return the names for a column per key, and for a word per label."""
-        if not isinstance(columns or {}, Mapping):
+        columns = columns or {}
+        is_dict = isinstance(columns, Mapping)
+        if not is_dict or not all(isinstance(column, str) for column in columns.values()):
             raise ShroomError(f"columns: expected a dict such as {_COLUMNS}, got {show(columns)}")
         is_list = isinstance(labels, Sequence) and not isinstance(labels, (str, bytes))
         if labels is not None and not is_list:
             raise ShroomError(f"labels: expected a list such as {_LABELS}, got {show(labels)}")
-        named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
-        unknown = [key for key in columns or () if key not in ("p", *KEYS)]
+        named = {column: P if key == "p" else key for key, column in columns.items()}
+        unknown = [key for key in columns if key not in ("p", *KEYS)]
         if unknown:
             keys = ", ".join(("p", *(key for key in KEYS if key != P)))
             raise ShroomError(f"columns: there is no key '{unknown[0]}'; the keys are {keys}")
-        if len(set(named.values())) < len(columns or ()):
+        if len(set(named.values())) < len(columns):
             raise ShroomError("columns: map each key to one column, and each column to one key")
         if labels is not None and not are_two_labels(labels):
             raise ShroomError(f"labels: expected {TWO_LABELS}, such as refuted,supported")
