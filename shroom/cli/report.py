@@ -79,9 +79,9 @@ def command(
         raise click.UsageError("the page needs an output file; add -o FILE, or -o - for stdout")
     output = output or "-"
     check_targets([output], [*submissions, gold])
-    if form == "html" and not figure and suffix in FORMATS:
-        raise click.UsageError(f"{output} is not an HTML file; use .html, or add --figure")
-    refuse_other_ending(output, form, {name: f"--format {name}" for name in _FORMATS})
+    if not figure:
+        choices = {name: f"--format {name}" for name in _FORMATS}
+        refuse_other_ending(output, form, {**choices, **dict.fromkeys(FORMATS, "--figure")})
     if form != "html":
         edition, track = settings["edition"], settings["track"]
         text, problems = _rows(submissions, gold, form, edition, track)
