@@ -15,7 +15,7 @@ class Code(NamedTuple):
     fix: str
 
 
-_COPY = "; 'shroom check --fix OUT' writes a copy for other commands"
+_COPY = "; 'shroom check --fix OUT' can write a copy for other commands"
 #: What to do instead of a fix, with options of verbs that the scoring program does not have.
 OPTIONS = {
     code: f", or specify {what} with --{option} of 'shroom check' or 'shroom score' "
@@ -26,7 +26,7 @@ OPTIONS = {
         ("label-value", "your own words", "labels", _COPY),
         ("column-name", "your own names", "columns", _COPY),
     )
-} | {"p-range": "; if p is in percent, 'shroom check --fix OUT' divides it by 100"}
+}
 _CHARACTERS = (
     "count characters as Python does: an emoji is 1 character, but 2 UTF-16 units and 4 bytes"
 )
@@ -65,7 +65,10 @@ _ERRORS = {
     "span-value": "write each span in the expected form, with offsets in characters of the text",
     "p-number": "write p as a number, without quotes and with a decimal point",
     "p-finite": "use a number between 0 and 1",
-    "p-range": "scale p to [0, 1]; if p is outside this range only because of rounding, clip p",
+    "p-range": (
+        "scale p to [0, 1]: divide p in percent by 100; if p is outside this range only because "
+        "of rounding, clip p"
+    ),
     "id-missing": "copy the id of each datapoint from the data file",
     "id-integer": "copy the id exactly as it is in the data file",
     "id-value": "copy the id exactly as it is in the data file",
