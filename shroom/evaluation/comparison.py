@@ -177,7 +177,8 @@ def _by_metric(
             drawn = resampled[a] - resampled[b]
             by_bca = (difference, left_out[a] - left_out[b]) if bca else None
             ci = resampled_interval(drawn, settings.confidence, by_bca)
-            spread = _spread(drawn)
+            defined = drawn[~np.isnan(drawn)]
+            spread = float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
             # If the systems never differ, nothing is known about the spread.
             detectable = detectable_difference(spread, ALPHA) if spread else None
         comparisons.append(
@@ -203,11 +204,6 @@ def _by_metric(
             )
         )
     return comparisons
-
-
-def _spread(differences: NDArray[np.float64]) -> float:
-    defined = differences[~np.isnan(differences)]
-    return float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
 
 
 def _mcnemar(

@@ -123,11 +123,10 @@ def how_made(report: Report) -> str:
 def _plots(tracks: Sequence[TrackReport]) -> list[dict[str, Any]]:
     """Return the plots by kind, each with the figures of all systems."""
     binary = [track for track in tracks if track.systems[0].binary is not None]
-    plots = []
-    for kind in OF_SYSTEM if binary else ():
-        panels = [panel for track in binary for panel in KINDS[kind](track)]
-        plots.append({"kind": kind, "panels": panels})
-    return plots
+    return [
+        {"kind": kind, "panels": [panel for track in binary for panel in KINDS[kind](track)]}
+        for kind in (OF_SYSTEM if binary else ())
+    ]
 
 
 def _track(track: TrackReport, report: Report) -> dict[str, Any]:
@@ -185,8 +184,8 @@ def _labels(item: Item, words: Mapping[str, str]) -> str:
     text = f"{words[item.label.value]}, p = {item.p:.4g}"
     if item.point is None or not item.point.labels:
         return text
-    votes = [label.value for label in item.point.labels]
-    flagged = votes.count(Label.HALLUCINATION.value)
+    votes = item.point.labels
+    flagged = votes.count(Label.HALLUCINATION)
     return f"{text}: {flagged} of {len(votes)} annotators chose {words[Label.HALLUCINATION.value]}"
 
 
