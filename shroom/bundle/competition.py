@@ -100,7 +100,7 @@ def metrics_of(edition: Edition) -> dict[str, Metric]:
     names = (*ranking, *sorted(shown.difference(ranking)))
     metrics = [kind_of(edition).metric(name, edition) for name in names]
     ours = Label.HALLUCINATION.value
-    theirs = next(iter(edition.own_labels), ours)
+    theirs = edition.file_labels[ours]
     return {it.name: replace(it, about=it.about.replace(ours, theirs)) for it in metrics}
 
 

@@ -47,7 +47,7 @@ def form_of_gold(
     if named is not None and named in SCORED:
         return named, default()
     try:
-        edition = edition_named(named, gold or data)
+        edition = edition_named(named, gold or data, submission)
     except UnknownName as error:
         also = f"'shroom check' and 'shroom score' also accept {', '.join(SCORED)}"
         raise UnknownName(f"{error}; {also}") from error
@@ -71,7 +71,8 @@ def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
         source = next((values[name] for name in sources if values.get(name)), None)
         if isinstance(source, tuple):
             source = source[-1]
-        edition = edition_given(values.pop("edition"), source, by_form=any_kind)
+        (first, *_) = values.get("submissions") or (values.get("folder"),)
+        edition = edition_given(values.pop("edition"), source, first, by_form=any_kind)
         if not any_kind:
             refuse_other_kinds(edition)
         if values.get("metrics"):
@@ -103,24 +104,36 @@ def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
         raise click.BadParameter(str(error), param_hint="'--metrics'") from error
 
 
-def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> Edition:
+def edition_given(
+    edition: str | None, source: str | None, first: str | None = None, *, by_form: bool
+) -> Edition:
     """Return the edition for a command line; print a note if it was recognised by the data."""
     from shroom.scoring.editions.files import NAMES, default
 
-    chosen = edition_named(edition, source)
+    chosen = edition_named(edition, source, first)
     name = _form_of(source) if chosen is None and by_form and source is not None else None
     if source is not None and name in NAMES:
         return _by_form(source, name)[1]
     return chosen or default()
 
 
-def edition_named(edition: str | None, source: str | None) -> Edition | None:
-    """Return the named edition, or the edition next to the source; ``None`` if there is neither."""
-    from shroom.scoring.editions.files import resolve
+def edition_named(
+    edition: str | None, source: str | None, first: str | None = None
+) -> Edition | None:
+    """Return the named edition, or the edition next to the source; ``None`` if there is neither.
+
+    ``first`` is the first argument, which may be the source if arguments are swapped.
+    """
+    from shroom.scoring.editions.files import file_beside, resolve
 
     found, beside = resolve(edition, source)
     if beside is not None:
         note(f"using the edition {found.name} ({beside})")
+    elif edition is None and source and first and (unused := file_beside(first)):
+        note(
+            f"{unused} is not used, because it is not next to {source}; if {first} is the gold, "
+            f"put it last; otherwise, add --edition {unused}"
+        )
     return None if edition is None and beside is None else found
 
 

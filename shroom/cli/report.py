@@ -23,6 +23,7 @@ from shroom.cli.options import (
     interval_options,
     is_given,
     option,
+    refuse_two_pipes,
 )
 from shroom.cli.output import deliver, deliver_page, json_text, say, say_alike
 from shroom.cli.result_options import refuse_other_ending
@@ -68,8 +69,7 @@ def command(
     shroom report mine/ theirs.zip gold/ --format csv -o items.csv
     """
     figure, size = settings.pop("figure"), {name: settings.pop(name) for name in ("width", "dpi")}
-    if submissions.count("-") > 1 or gold == "-":
-        raise click.UsageError("only one submission can come from stdin (-)")
+    refuse_two_pipes(*submissions)
     if figure and form != "html":
         raise click.UsageError("--figure and --format cannot be combined")
     suffix = Path(output or "").suffix.lower().removeprefix(".")
@@ -79,11 +79,9 @@ def command(
         raise click.UsageError("the page needs an output file; add -o FILE, or -o - for stdout")
     output = output or "-"
     check_targets([output], [*submissions, gold])
-    if form == "html" and not figure and suffix in FORMATS:
-        raise click.UsageError(
-            f"{output} is not an HTML file; use the ending .html, or add --figure"
-        )
-    refuse_other_ending(output, form, {name: f"--format {name}" for name in _FORMATS})
+    if not figure:
+        choices = {name: f"--format {name}" for name in _FORMATS}
+        refuse_other_ending(output, form, {**choices, **dict.fromkeys(FORMATS, "--figure")})
     if form != "html":
         edition, track = settings["edition"], settings["track"]
         text, problems = _rows(submissions, gold, form, edition, track)

@@ -20,7 +20,9 @@ from shroom.core.problems import Problems, ShroomError
 
 OUTPUT_OPTION = option("-o --output", "Write to this file instead of stdout.", OUTPUT)
 #: The formats that endings of file names stand for.
-_ENDINGS = {".csv": "csv", ".htm": "html", ".html": "html", ".json": "json", ".md": "markdown"}
+_ENDINGS = {".htm": "html", ".md": "markdown"} | {
+    f".{name}": name for name in ("csv", "html", "json", "svg", "pdf", "png")
+}
 _HTML_OPTION = option("--html", "Also write a self-contained HTML page to this file.", OUTPUT)
 
 

@@ -102,9 +102,8 @@ def command(
     if is_codalab:
         notes = [*map(str, platforms.missing_tracks(result, gold))]
     elif targets.form == "text":  # the other forms have the signature
-        files = [it.predictions.file for it in checked.aligned if not it.is_order_shown]
         why = "is aligned by order only, because the two files share neither ids nor texts"
-        notes = [f"note: {printable(file)} {why}" for file in files]
+        notes = [f"note: {printable(file)} {why}" for file in checked.by_order]
     return Outcome(
         result,
         [checked.problems, notes],

@@ -15,18 +15,18 @@ class Code(NamedTuple):
     fix: str
 
 
-_COPY = "; 'shroom check --fix OUT' writes a copy that all commands accept"
+_COPY = "; 'shroom check --fix OUT' can write a copy that all commands accept"
 #: What to do instead of a fix, with options of verbs that the scoring program does not have.
 OPTIONS = {
     code: f", or specify {what} with --{option} of 'shroom check' or 'shroom score' "
     f"(in Python: {option}=){copy}"
     for code, what, option, copy in (
         ("file-name", "your edition", "edition", ""),
-        ("key-missing", "your own key", "columns", _COPY),
+        ("key-missing", "your edition with --edition, or your own key", "columns", _COPY),
         ("label-value", "your own words", "labels", _COPY),
         ("column-name", "your own names", "columns", _COPY),
     )
-} | {"p-range": "; if p is in percent, 'shroom check --fix OUT' divides it by 100"}
+}
 _CHARACTERS = (
     "count characters as Python does: an emoji is 1 character, but 2 UTF-16 units and 4 bytes"
 )
@@ -71,7 +71,10 @@ _ERRORS = {
     "span-value": "write each span in the expected form, with offsets in characters of the text",
     "p-number": "write p as a number such as 0.75, without quotes",
     "p-finite": "use a number between 0 and 1",
-    "p-range": "scale p to [0, 1]; if p is outside this range only because of rounding, clip p",
+    "p-range": (
+        "scale p to [0, 1] (divide percentages by 100); if p is outside this range only because "
+        "of rounding, clip p"
+    ),
     "id-missing": "copy the id of each datapoint from the data file",
     "id-integer": "copy the id exactly as it is in the data file",
     "id-value": "copy the id exactly as it is in the data file",
@@ -129,7 +132,7 @@ _WARNINGS = {
         "Not Hallucination; if label-inverted is also reported, swap the labels first"
     ),
     "label-against-p": (
-        "either swap the labels, or replace p with 1 - p in every item; add --gold to see which "
+        "either swap the labels, or replace p with 1 - p in every item; --gold may show which "
         "correction is right"
     ),
     "in-sample": "score other items, or use out-of-fold predictions",

@@ -65,7 +65,7 @@ def _number(cell: str, report: Report, key: str) -> float | None:
         report.add(
             "number-odd",
             key,
-            ("a number in [0, 1] (any other value is excluded from all means)"),
+            "a number in [0, 1] (any other value is excluded from all means)",
             text,
         )
     return value

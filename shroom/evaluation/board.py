@@ -236,5 +236,5 @@ def with_texts(items: list[Item], board: Board, gold: Source) -> list[Item]:
         files = [document for document in documents if document.file == board.gold.file]
         return files or documents[:1]
 
-    points = read_files(gold, choose=own)[0].datapoints
+    points = read_files(gold, choose=own, edition=board.edition)[0].datapoints
     return [replace(item, point=points[item.row]) for item in items]

@@ -21,6 +21,7 @@ from shroom.metrics.bootstrap import jackknife
 from shroom.metrics.intervals import Intervals, resampled_interval
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
 from shroom.metrics.rank_intervals import groups
+from shroom.scoring.display.text import in_words
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, InMemory, Submissions
 from shroom.scoring.kinds.base import with_ranking_metrics
@@ -106,7 +107,16 @@ def compare(
         settings = f"bs:{intervals.resamples}|{settings}"
     signature = f"{of_tracks}|{settings}"
     left_out = [str(board.name) or "the file" for board in every if board not in compared]
-    return Comparisons(rows, signature, intervals, trials, problems, baseline, left_out)
+    remarks = [
+        printable(f"{a} and {b} have identical predictions for {board.gold.file}")
+        for board in compared
+        for (a, one), (b, other) in combinations(board.tracks.items(), 2)
+        if one.predictions.hash == other.predictions.hash
+    ]
+    if files := [*dict.fromkeys(file for it in verdicts.values() for file in it.by_order)]:
+        why = "aligned by order only, because gold and predictions share neither ids nor texts"
+        remarks.append(printable(f"{why}: {in_words(files)}"))
+    return Comparisons(rows, signature, intervals, trials, problems, baseline, left_out, remarks)
 
 
 def _name_of(baseline: Source, sources: Mapping[str, Source]) -> str:
@@ -167,7 +177,8 @@ def _by_metric(
             drawn = resampled[a] - resampled[b]
             by_bca = (difference, left_out[a] - left_out[b]) if bca else None
             ci = resampled_interval(drawn, settings.confidence, by_bca)
-            spread = _spread(drawn)
+            defined = drawn[~np.isnan(drawn)]
+            spread = float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
             # If the systems never differ, nothing is known about the spread.
             detectable = detectable_difference(spread, ALPHA) if spread else None
         comparisons.append(
@@ -193,11 +204,6 @@ def _by_metric(
             )
         )
     return comparisons
-
-
-def _spread(differences: NDArray[np.float64]) -> float:
-    defined = differences[~np.isnan(differences)]
-    return float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
 
 
 def _mcnemar(

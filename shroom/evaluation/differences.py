@@ -184,6 +184,8 @@ class Comparisons(Result):
         The system that all others are compared with; ``None`` if every pair is compared.
     left_out : list of str
         Tracks with fewer than two submissions, or without the baseline.
+    remarks : list of str
+        Sentences about identical predictions, and about alignments by order only.
     """
 
     comparisons: list[Comparison]
@@ -193,6 +195,7 @@ class Comparisons(Result):
     warnings: Problems = field(default_factory=Problems)
     baseline: str | None = None
     left_out: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     keys = ("comparisons", "baseline", "left_out", "signature", "**settings", "warnings")
     listed = "comparisons"
     panels_by = "of_comparisons"
@@ -212,6 +215,7 @@ class Comparisons(Result):
         return [*tables, Table(notes=list(self._notes()))]
 
     def _notes(self) -> Iterator[str]:
+        yield from self.remarks
         missing = "only one submission has a file for this track"
         if self.baseline is not None:
             missing = "the baseline has no file for this track, or no other submission has one"

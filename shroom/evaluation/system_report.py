@@ -15,6 +15,7 @@ from shroom.metrics.base import Metric
 from shroom.metrics.classification import Confusion, confusion
 from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.metrics.reliability import Reliability, reliability
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.result import rounded
 from shroom.scoring.results import TrackScore
 from shroom.scoring.slices import group_of
@@ -35,10 +36,12 @@ class BinaryReport:
     by_share: Reliability = field(repr=False)
     thresholds: AccuracyByThreshold = field(repr=False)
     spread: Spread = field(repr=False)
+    #: The edition's words for Hallucination and Not Hallucination.
+    words: tuple[str, ...] = field(repr=False)
 
     @classmethod
-    def of(cls, columns: Columns) -> BinaryReport:
-        label, p, gold_label, gold_p = columns
+    def of(cls, track: AlignedPair) -> BinaryReport:
+        label, p, gold_label, gold_p = track.columns
         clipped = np.clip(p, 0.0, 1.0)  # p may leave [0, 1] by a rounding
         return cls(
             confusion=confusion(label, gold_label),
@@ -46,6 +49,7 @@ class BinaryReport:
             by_share=reliability(clipped, gold_p),
             thresholds=accuracy_by_threshold(clipped, gold_label),
             spread=spread(clipped, gold_p),
+            words=tuple(track.edition.file_labels.values()),
         )
 
 
@@ -77,7 +81,8 @@ def portrait(
     rank: Rank | tuple[None, None] = (None, None),
 ) -> SystemReport:
     is_binary = board is not None and board.edition.annotation.kind == "binary"
-    columns = board.tracks[name].columns if board is not None and is_binary else None
+    track = board.tracks[name] if board is not None and is_binary else None
+    columns = track and track.columns
 
     def measured(scores: Mapping[str, Any], n: int, rows: Any = slice(None)) -> dict[str, Estimate]:
         measured = {}
@@ -99,7 +104,7 @@ def portrait(
             word: (part["n"], measured(part, part["n"], place == number))
             for number, (word, part) in enumerate(parts.items())
         }
-    binary = BinaryReport.of(columns) if columns else None
+    binary = BinaryReport.of(track) if track else None
     return SystemReport(name, score, measured(score.whole, score.n), slices, binary, *rank)
 
 
@@ -118,7 +123,7 @@ def _why_undefined(metric: str, columns: Columns) -> str:
     if metric == "rho" and np.ptp(p) == 0:
         return "p is constant"
     if metric == "rho" and np.ptp(gold_p) == 0:
-        return "the share of annotators who chose Hallucination is constant"
+        return "p in the gold is constant"
     if np.ptp(gold_label) == 0:
         return "all gold labels are the same"
     return "not defined on these items"

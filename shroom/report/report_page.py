@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -57,7 +58,8 @@ def page(report: Report, command: str) -> str:
         "Warnings": warnings,
         "How to reproduce": True,
     }
-    content = _template().render(
+    words = report.tracks[0].board.edition.file_labels
+    content = _template(words).render(
         version=__version__,
         command=command,
         contents=[(title, title.split()[-1].lower()) for title, it in sections.items() if it],
@@ -75,7 +77,7 @@ def page(report: Report, command: str) -> str:
     return document(title, content, script=script())
 
 
-def _template() -> Any:
+def _template(words: Mapping[str, str]) -> Any:
     """Return the template, which escapes every value and fails if a value is missing."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -91,12 +93,13 @@ def _template() -> Any:
     )
     environment.filters.update(
         figures=lambda panels: Markup(figures(panels)),  # noqa: S704 - escaped
-        labels=_labels,
+        labels=partial(_labels, words=words),
         lines=printable_lines,
         place=_place,
         printable=printable,
         short="{:.4g}".format,
         starred=starred,
+        word=words.get,
         table=lambda table, label: Markup(one_table(table, label)),  # noqa: S704 - escaped
     )
     return environment.get_template("report.html.jinja")
@@ -120,11 +123,10 @@ def how_made(report: Report) -> str:
 def _plots(tracks: Sequence[TrackReport]) -> list[dict[str, Any]]:
     """Return the plots by kind, each with the figures of all systems."""
     binary = [track for track in tracks if track.systems[0].binary is not None]
-    plots = []
-    for kind in OF_SYSTEM if binary else ():
-        panels = [panel for track in binary for panel in KINDS[kind](track)]
-        plots.append({"kind": kind, "panels": panels})
-    return plots
+    return [
+        {"kind": kind, "panels": [panel for track in binary for panel in KINDS[kind](track)]}
+        for kind in (OF_SYSTEM if binary else ())
+    ]
 
 
 def _track(track: TrackReport, report: Report) -> dict[str, Any]:
@@ -178,13 +180,13 @@ def _slice(track: TrackReport, report: Report, key: str) -> Table:
     return Table(heads=heads, rows=rows, ci=ci, left=1 + several)
 
 
-def _labels(item: Item) -> str:
-    text = f"{item.label.value}, p = {item.p:.4g}"
+def _labels(item: Item, words: Mapping[str, str]) -> str:
+    text = f"{words[item.label.value]}, p = {item.p:.4g}"
     if item.point is None or not item.point.labels:
         return text
-    votes = [label.value for label in item.point.labels]
-    flagged = votes.count(Label.HALLUCINATION.value)
-    return f"{text}: {flagged} of {len(votes)} annotators chose Hallucination"
+    votes = item.point.labels
+    flagged = votes.count(Label.HALLUCINATION)
+    return f"{text}: {flagged} of {len(votes)} annotators chose {words[Label.HALLUCINATION.value]}"
 
 
 def _place(item: Item) -> str:

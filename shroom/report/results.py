@@ -123,7 +123,7 @@ def of_score(score: Any) -> Panels:
         rows = {name or "all items": cells for name, (_, cells) in result.parts.items()}
         drawn = {"scores": forests(result.title, result.n, rows, result.floors, is_binary=binary)}
         if binary:
-            report = BinaryReport.of(track.columns)
+            report = BinaryReport.of(track)
             system = SystemReport("the submission", result, {}, {}, report)
             for kind, drawing in OF_SYSTEM.items():
                 drawn[kind] = [Panel(kind, result.title, *drawing(system, report))]

@@ -38,8 +38,8 @@ def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
     about = (
         f"Reliability of {system.name}: expected calibration error "
         f"{number(by_label.expected_error)} against labels, {number(by_share.expected_error)} "
-        "against the share of annotators who chose Hallucination. Share of hallucinations in each "
-        f"bin of p: {'; '.join(bins)}."
+        f"against the share of annotators who chose {report.words[0]}. Share of hallucinations in "
+        f"each bin of p: {'; '.join(bins)}."
     )
     curves = {"by proportion": by_share, "by majority label": by_label}
     return about, lambda axes: draw_reliability(axes, curves, by_label)
@@ -67,9 +67,9 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
     floor = system.score.floors["majority label"]["accuracy"] or 0.0
     about = (
         f"Accuracy of {system.name} if items with p above the threshold are labelled "
-        f"Hallucination. At 0.5, the accuracy is {number(at_half)}. The best threshold, chosen on "
-        "these "
-        f"items, is {named} with accuracy {number(curve.at(best))}. The floor (majority label) is "
+        f"{report.words[0]}. At 0.5, the accuracy is {number(at_half)}. The best threshold, chosen "
+        f"on these items, is {named} with accuracy {number(curve.at(best))}. The floor (majority "
+        "label) is "
         f"{number(floor)}."
     )
     places, values = curve.thresholds, curve.accuracies
@@ -103,7 +103,7 @@ def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
     counts = report.confusion
     table = np.array([[counts.both, counts.only_gold], [counts.only_system, counts.neither]])
     about = (
-        f"Confusion matrix of {system.name}. Items with the majority label Hallucination: "
+        f"Confusion matrix of {system.name}. Items with the majority label {report.words[0]}: "
         f"{counts.both} flagged, {counts.only_gold} missed. Other items: {counts.only_system} "
         f"flagged, {counts.neither} not flagged."
     )
@@ -111,7 +111,6 @@ def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
     def draw(axes: Any) -> None:
         from matplotlib.patches import Rectangle
 
-        names = ["Hallucination", "Not Hallucination"]
         for (row, column), count in np.ndenumerate(table):
             share = count / max(1, table.sum())
             colour = _ACCENT if row == column else _SECOND
@@ -123,8 +122,8 @@ def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
             text = f"{100 * share:.1f}% · {kind}"
             axes.text(*place, text, ha="center", va="top", fontsize=8, color=_MUTED)
         axes.set(xlim=(0, 2), ylim=(2, 0), xlabel="system", ylabel="annotators' majority")
-        axes.set_xticks([0.5, 1.5], names)
-        axes.set_yticks([0.5, 1.5], names, rotation=90, va="center")
+        axes.set_xticks([0.5, 1.5], report.words)
+        axes.set_yticks([0.5, 1.5], report.words, rotation=90, va="center")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         axes.axhline(1, color=LIGHT["paper"], linewidth=2)
@@ -137,8 +136,8 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     spread = report.spread
     means = [f"{share:.2f}: {mean:.2f}" for share, mean in zip(spread.shares, spread.mean_p)]
     about = (
-        f"p of {system.name} against the share of annotators who chose Hallucination. The area of "
-        f"a dot shows the number of items. Mean p by share: {'; '.join(means)}."
+        f"p of {system.name} against the share of annotators who chose {report.words[0]}. The area "
+        f"of a dot shows the number of items. Mean p by share: {'; '.join(means)}."
     )
     row, column = np.nonzero(spread.counts)
     counts = spread.counts[row, column]

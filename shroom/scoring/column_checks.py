@@ -124,7 +124,11 @@ def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Ite
     if is_two_sided or is_confidence:  # else the threshold is unknown
         alike = float(np.sum(p != 0.5) - 2 * clashing) / np.sqrt(len(p))
     label_turn = p_turn = 1
-    if min(by_label, by_p) <= -_CLEAR or (is_two_sided and clashing > max(10, len(p) // 2)):
+    is_contrary = is_two_sided and clashing > max(10, len(p) // 2)
+    if is_contrary and min(by_label, by_p) <= 0 and max(abs(by_label), abs(by_p)) < _CLEAR:
+        yield "label-against-p"  # the gold does not show which of them is wrong
+        return
+    if min(by_label, by_p) <= -_CLEAR or is_contrary:
         # The best of four ways, by what agrees: after the change it is still the best. Nothing is
         # turned against the gold.
         of_label = (1, -1) if by_label <= 0 else (1,)
@@ -133,9 +137,6 @@ def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Ite
         label_turn, p_turn = max(
             ways, key=lambda way: way[0] * by_label + way[1] * by_p + way[0] * way[1] * alike
         )
-    if by_label == by_p and label_turn != p_turn:
-        yield "label-against-p"
-        return
     if label_turn < 0:
         yield "label-inverted"
     is_inverted = p_turn < 0

@@ -51,17 +51,19 @@ class Names:
         cls, columns: Mapping[str, str] | None = None, labels: Sequence[str] | None = None
     ) -> Names:
         """Return the names for a column per key, and for a word per label."""
-        if not isinstance(columns or {}, Mapping):
+        columns = columns or {}
+        is_dict = isinstance(columns, Mapping)
+        if not is_dict or not all(isinstance(column, str) for column in columns.values()):
             raise ShroomError(f"columns: expected a dict such as {_COLUMNS}, got {show(columns)}")
         is_list = isinstance(labels, Sequence) and not isinstance(labels, (str, bytes))
         if labels is not None and not is_list:
             raise ShroomError(f"labels: expected a list such as {_LABELS}, got {show(labels)}")
-        named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
-        unknown = [key for key in columns or () if key not in ("p", *KEYS)]
+        named = {column: P if key == "p" else key for key, column in columns.items()}
+        unknown = [key for key in columns if key not in ("p", *KEYS)]
         if unknown:
             keys = ", ".join(("p", *(key for key in KEYS if key != P)))
             raise ShroomError(f"columns: there is no key '{unknown[0]}'; the keys are {keys}")
-        if len(set(named.values())) < len(columns or ()):
+        if len(set(named.values())) < len(columns):
             raise ShroomError("columns: map each key to one column, and each column to one key")
         if labels is not None and not are_two_labels(labels):
             raise ShroomError(f"labels: expected {TWO_LABELS}, such as refuted,supported")
@@ -122,7 +124,12 @@ class OwnNames:
     def own_labels(self) -> dict[str, str]:
         """The kit's labels by the words in the files; empty if they are the same."""
         words = self.annotation.labels if self.annotation.kind == "binary" else ()
-        return dict(zip(words, (label.value for label in Label)))
+        return dict(zip(words, LABELS))
+
+    @property
+    def file_labels(self) -> dict[str, str]:
+        """The words in the files by the kit's labels."""
+        return dict(zip(LABELS, self.own_labels or LABELS))
 
     def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
         """Return items with the kit's keys (except for ids) and labels instead of the files'."""
@@ -133,5 +140,5 @@ class OwnNames:
     def with_file_keys(self, items: Iterable[Any]) -> Iterable[Any]:
         """Return items with the files' keys and labels, the reverse of :meth:`with_own_keys`."""
         keys = {ours: theirs for ours, theirs in self.item.keys.items() if ours != "id"}
-        words = {ours: theirs for theirs, ours in self.own_labels.items()}
+        words = self.file_labels
         return (reworded(reworded(item, {}, words), keys, {}) for item in items)

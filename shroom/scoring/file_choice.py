@@ -116,12 +116,6 @@ def by_gold(
     return found, of_row >= 0
 
 
-def _name_by_ids(table: Rows, edition: Edition) -> Name | None:
-    """Return split and track from the ids of rows, such as ``val-en-3``."""
-    names = {edition.meant(row_id) for row_id in _names(table)[:: max(1, table.n - 1)]}
-    return names.pop() if len(names) == 1 else None
-
-
 def check_golds_differ(tracks: Iterable[Pair]) -> Iterator[Problem]:
     """Yield the problem of two prediction files whose ids belong to the same gold."""
     first: dict[str, str] = {}
@@ -145,6 +139,8 @@ def _names(table: Rows | None) -> list[str]:
 
 def name_by_rows(table: Rows, edition: Edition) -> Name:
     """Return split and track of a file by its rows."""
+    # The ids may contain both, such as val-en-3.
+    meant = {edition.meant(row_id) for row_id in _names(table)[:: max(1, table.n - 1)]}
     group = table.groups.get("model")
     by_key = edition.track_of({"model": bool(group and all(group.words))})
-    return _name_by_ids(table, edition) or edition.name_of("", by_key)
+    return (len(meant) == 1 and meant.pop()) or edition.name_of("", by_key)

@@ -40,7 +40,7 @@ def with_in_sample(
                 "in-sample",
                 file,
                 expected,
-                (f"{count} of {n} items that the detector was fitted on"),
+                f"{count} of {n} items that the detector was fitted on",
             )
     return marked
 

@@ -141,7 +141,7 @@ def _divide_percent(items: list[Any], edition: Edition) -> _Changes:
 
 def _values(items: list[Any], edition: Edition) -> _Changes:
     """Correct the spelling of values."""
-    words = _file_words(edition)
+    words = edition.file_labels
     for index, row in enumerate(items):
         if isinstance(row, Doubled):
             yield "key-doubled", f"item {index}: kept the last value of {named_doubled(row)}"
@@ -179,8 +179,7 @@ def _read_binary_labels(items: list[Any], edition: Edition) -> _Changes:
         return
     for flag, row in zip(flags, rows):
         row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value
-    yes = Label.HALLUCINATION.value
-    word = show(_file_words(edition).get(yes, yes))
+    word = show(edition.file_labels[Label.HALLUCINATION.value])
     text = f"{edition.item.key('label')}: 1 or true read as {word}, which agrees with p"
     yield "label-value", f"{text} in {counted(agreeing, 'item')}"
 
@@ -235,11 +234,6 @@ def _key_meant(name: str, edition: Edition) -> str | None:
     ours = {theirs: ours for ours, theirs in edition.item.keys.items() if ours != "id"}
     key = key_meant(name, edition.item.keys.values())
     return key if key is None else ours.get(key, key)
-
-
-def _file_words(edition: Edition) -> dict[str, str]:
-    """Return the files' words for the kit's labels."""
-    return {ours: theirs for theirs, ours in edition.own_labels.items()}
 
 
 def _without_zeros(p: Any) -> str:

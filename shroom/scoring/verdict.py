@@ -89,6 +89,11 @@ class Checked(Result):
         """The tracks that are aligned with gold: all of them if there is gold and no errors."""
         return [track for track in self.tracks if isinstance(track, AlignedPair)]
 
+    @property
+    def by_order(self) -> list[str]:
+        """The files whose alignment neither ids nor texts confirm."""
+        return [it.predictions.file for it in self.aligned if not it.is_order_shown]
+
     def raise_for_errors(self) -> None:
         """Raise :class:`InvalidInput` if there are errors."""
         if not self.ok:

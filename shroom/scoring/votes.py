@@ -22,7 +22,7 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.kinds.binary import read_votes as read_votes_of
 from shroom.scoring.row_reader import Reader
-from shroom.scoring.rows import LABELS, P, Role, Rows
+from shroom.scoring.rows import P, Role, Rows
 from shroom.scoring.tables import Estimate
 
 
@@ -85,7 +85,7 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
     if items is None:
         return None
     rows = [*edition.with_own_keys(items)]
-    words = [*(edition.own_labels or LABELS)]
+    words = [*edition.file_labels.values()]
     cast = [row.get("labels") if isinstance(row, dict) else None for row in rows]
     read = [read_votes_of(value, words) for value in cast]
     key = edition.item.key("labels")

@@ -1,11 +1,12 @@
 """The pages: what they show, and that nothing a file says can break or steer them."""
 
+import json
 import re
 from html import escape
 
 import numpy as np
 import pytest
-from conftest import DATA, SAMPLE, gold, predictions, write_json
+from conftest import DATA, ROOT, SAMPLE, gold, predictions, write_json
 from html_outline import assert_good
 from made_up import AGNOSTIC, AWARE, contest
 
@@ -84,6 +85,20 @@ def test_without_intervals_and_slices_and_with_more_metrics(two):
     assert "no key to slice by" in outline.text
 
 
+def test_a_report_uses_the_words_of_its_edition_and_has_no_empty_column(tmp_path):
+    own = ROOT / "tests" / "golden" / "inputs" / "worded"
+    rows = json.loads((own / "gold" / "dev.json").read_text("utf-8"))
+    held = write_json(tmp_path / "dev.json", [{**row, "task": ""} for row in rows])
+    edition = (own / "gold" / "edition.toml").read_text("utf-8").partition("[tasks]")[0]
+    (tmp_path / "own.toml").write_text(
+        f'{edition}[annotation]\nlabels = ["refuted", "supported"]\n'
+    )
+    _, outline = made([own / "system"], held, edition=tmp_path / "own.toml")
+    assert "annotators chose refuted" in outline.text
+    assert "Hallucination" not in outline.page.replace("p(Hallucination)", "")
+    assert ">task<" not in outline.page
+
+
 def test_a_name_without_a_split_is_of_the_split_of_the_same_gold(tmp_path):
     held, rows = write_json(tmp_path / "gold.json", gold(12)), predictions(12)
     systems = {name: write_json(tmp_path / name, rows) for name in ("b.json", AWARE)}
@@ -154,7 +169,7 @@ def rows_of(shares):
             2,
             [0.2, 0.2, 0.2],
             [0.1, 0.5, 0.9],
-            "the share of annotators who chose Hallucination is constant",
+            "p in the gold is constant",
         ),
         (1, [0.5, 0.5], [0.5, 0.5], "p is constant"),
         (2, [0.8], [1.0], "there is only one item"),

@@ -66,6 +66,7 @@ def test_predictions_that_know_nothing_are_not_called_inverted():
             for p in generator.random(60).tolist()
         ]
         assert codes(rows, gold(60)) == set()
+        assert codes(turned(rows, "p-inverted"), gold(60)) == {"label-against-p", "label-p"}
         # Whichever way labels of another source are exchanged, p does not fall.
         truth = [{key: row[key] for key in ("label", "p(Hallucination)")} for row in gold(60)]
         labels = [{**row, "label": other["label"]} for row, other in zip(rows, truth)]

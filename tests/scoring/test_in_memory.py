@@ -90,6 +90,7 @@ def test_what_cannot_be_read_is_said_in_a_sentence(data, message):
     [
         ({"columns": "p=score"}, 'columns: expected a dict such as {"p": "score"}, got "p=score"'),
         ({"columns": ["score"]}, 'columns: expected a dict such as {"p": "score"}, got ["score"]'),
+        ({"columns": {"p": ["a"]}}, 'columns: expected a dict such as {"p": "score"}, got {"p": '),
         ({"labels": "ab"}, 'labels: expected a list such as ["refuted", "supported"], got "ab"'),
         ({"labels": 5}, 'labels: expected a list such as ["refuted", "supported"], got 5'),
         ({"labels": {"a": 1, "b": 2}}, "labels: expected a list such as "),

@@ -157,7 +157,7 @@ def _verdict(result: TrackQuality) -> str:
     for part, score, against, name, sign in (
         (
             "p",
-            ("the Brier score of p against the shares of annotators who chose Hallucination"),
+            "the Brier score of p against the shares of annotators who chose Hallucination",
             "proportion",
             "brier",
             -1,

@@ -62,7 +62,7 @@ def read_p(value: Any) -> Read:
 
 
 def _fields(edition: Edition, role: Role) -> list[Fields]:
-    expected = " or ".join(f'"{word}"' for word in edition.own_labels or LABELS)
+    expected = " or ".join(f'"{word}"' for word in edition.file_labels.values())
     answer = Field("label", partial(_label, expected), -1), Field(P, read_p, math.nan)
     votes = Field("labels", _valid_votes, (), is_needed=False)
     return [Fields(answer), *([Fields((votes,))] if role is Role.GOLD else [])]
