@@ -27,6 +27,7 @@ from shroom.evaluation.gold_quality.votes import (
 from shroom.metrics import agreement
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
+from shroom.scoring.kinds.binary import read_votes
 from shroom.scoring.kinds.span_values import other_unit, quotes, read_spans
 from shroom.scoring.rows import LABELS, TEXTS, P, Rows
 
@@ -154,7 +155,8 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     p = probabilities(file)
     is_bare = [row.get("label") is None and row.get(P) is None for row in rows]
     bare, annotated = file.annotated & is_bare, file.annotated & np.invert(is_bare)
-    expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
+    words = [f'"{word}"' for word in file.edition.own_labels or LABELS]
+    expected = " or ".join(words)
     label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
     about = f"{{}} with votes but no {label_key} and no {p_key}"
     fix = f"compute {label_key} and {p_key} from the votes"
@@ -164,9 +166,14 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
         ("p-value", annotated & np.isnan(p), f"{p_key} is not a number in [0, 1]", P),
     ):
         yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} whose {what}", key)
-    odd_votes = file.where(lambda row: not _are_votes(row.get("labels")))
-    about = "{} with a vote that is neither a label nor missing"
-    yield from of_rows(file, "vote-value", odd_votes, about, "labels")
+    wrong = file.where(lambda row: bool(read_votes(row.get("labels"))[1]))
+    fix = f"write the votes as a list, such as [{', '.join(words)}]"
+    for code, are_lists, about in (
+        ("label-value", False, "{} whose votes are not a list"),
+        ("vote-value", True, "{} with a vote that is neither a label nor missing"),
+    ):
+        some = [it for it in wrong if isinstance(rows[it]["labels"], (list, dict)) is are_lists]
+        yield from of_rows(file, code, some, about, "labels", "" if are_lists else fix)
     yield from _contradictions(file, label, p)
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], label_key, so)
@@ -196,13 +203,6 @@ def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Ite
             about += "; this concerns all items whose p is not 1/2, so check the order of the "
             about += "labels in the edition"
         yield from of_rows(file, code, odd, about, fix=fix)
-
-
-def _are_votes(value: Any) -> bool:
-    """Return whether a value is a list of votes, or an object with the vote of each annotator."""
-    votes = list(value.values()) if isinstance(value, dict) else value
-    words = (None, *LABELS)
-    return votes is None or (isinstance(votes, list) and all(vote in words for vote in votes))
 
 
 def _one_class(values: NDArray[Any], what: str, so: str) -> Iterator[Finding]:
