@@ -115,6 +115,7 @@ FAULTS = [
     ("binary", [0], {"labels": [*votes()[0]["labels"], "Halucination"]}, {"vote-value": 1}),
     ("binary", [0], {"labels": ["", H, H], "label": H, P: 1}, {"vote-value": 1}),
     ("binary", [0, 1], {"labels": f"{H}, {N}"}, {"label-value": 2}),
+    ("binary", ALL, {"labels": LEFT_OUT, "votes": {"a": H, "b": None}}, {"vote-value": 30}),
     ("aspects", [7], {"index": "q-3"}, {"id-doubled": 1}),
     ("aspects", [1, 2, 3], {"is_odd": ""}, {"label-value": 3}),
     ("aspects", [1], {"is_odd": "yn"}, {"label-value": 1}),
@@ -502,7 +503,7 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
         "": "[empty]",
         "[]": "[empty]",
         '[{"a": 1}]': "[key-missing]",
-        '[{"hyp": "A.", "src": "B."}]': "is annotated (keys label, p(Hallucination), labels)",
+        '[{"hyp": "A.", "src": "B."}]': 'labels), so there is nothing to check; got keys ["hyp"',
         "[1, 2]": "",
     }.items(),
 )

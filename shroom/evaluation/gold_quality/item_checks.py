@@ -26,6 +26,7 @@ from shroom.evaluation.gold_quality.votes import (
 )
 from shroom.metrics import agreement
 from shroom.scoring.column_checks import against_votes
+from shroom.scoring.column_names import reworded
 from shroom.scoring.item_values import id_in
 from shroom.scoring.kinds.binary import read_votes
 from shroom.scoring.kinds.span_values import other_unit, quotes, read_spans
@@ -174,10 +175,27 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     ):
         some = [it for it in wrong if isinstance(rows[it]["labels"], (list, dict)) is are_lists]
         yield from of_rows(file, code, some, about, "labels", "" if are_lists else fix)
+    yield from _other_votes(file)
     yield from _contradictions(file, label, p)
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], label_key, so)
     yield from _one_class(p[~np.isnan(p)], p_key, "rho is undefined")
+
+
+def _other_votes(file: GoldFile) -> Iterator[Finding]:
+    """Yield the keys that have votes if no row has the edition's key of votes."""
+    row = reworded(file.rows[0], {}, file.edition.own_labels, labels=tuple(file.rows[0]))
+    for key, value in row.items():
+        votes, faults = read_votes(value)
+        if (
+            {0, 1}.intersection(votes)
+            and not faults
+            and not any("labels" in other for other in file.rows)
+        ):
+            about = f'{{}} with votes under the key "{key}", which is ignored'
+            fix = f'set keys = {{labels = "{key}"}} under [item] in the edition, or rename the key'
+            places = [place for place, other in enumerate(file.rows) if key in other]
+            yield from of_rows(file, "vote-value", places, about, fix=fix)
 
 
 def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Iterator[Finding]:

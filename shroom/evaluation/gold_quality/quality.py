@@ -10,7 +10,7 @@ from typing import Any
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
-from shroom.core.problems import Problems, ShroomError
+from shroom.core.problems import Problems, ShroomError, show
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, of_rows
 from shroom.evaluation.gold_quality.item_checks import answer, findings
 from shroom.evaluation.gold_quality.power import detectable
@@ -75,10 +75,12 @@ def gold_quality(
         chosen, _ = resolve(edition, gold)
     files = read_gold(gold, chosen, problems)
     if not any(file.is_annotated for file in files):
-        keys = ", ".join(map(files[0].edition.item.key, annotation_keys(files[0].edition)))
+        own = files[0].edition
+        keys = ", ".join(map(own.item.key, annotation_keys(own)))
+        found = show([*next(iter(own.with_file_keys(files[0].rows)))], width=200)
         raise ShroomError(
-            f"{gold}: no item is annotated (keys {keys}), so there is nothing to check; specify "
-            "labelled files"
+            f"{gold}: no item is annotated (keys {keys}), so there is nothing to check; got keys "
+            f"{found}; specify labelled files, or set [item] keys in the edition"
         )
     others = [file for source in against for file in read_gold(source, chosen, problems)]
     named = {_place(file) for file in others}
