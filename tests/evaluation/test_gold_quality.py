@@ -269,6 +269,9 @@ def test_items_of_other_splits_are_found_once_each(tmp_path):
     assert counts(quality) == expected
     (other,) = quality.files[0].shared  # never compared with itself
     assert (other.exact, other.near, other.inputs) == ({2: 0}, {8: 2}, {5: 1})
+    again = write_json(tmp_path / "old" / "train.json", train)
+    quality = checked(tmp_path / "gold.json", rows, against=[train_file, again])
+    assert [other.file for other in quality.files[0].shared] == [str(train_file), str(again)]
 
 
 def renamed(rows, word):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from shroom.core.paths import Source
@@ -86,6 +87,7 @@ def gold_quality(
     named = {_place(file) for file in others}
     others += [file for file in files if len(files) > 1 and _place(file) not in named]
     near = bool(others) and can_look_for_near()
+    times = Counter(PurePath(place).name for place in {*map(_place, (*files, *others))})
     qualities = []
     for file in files:
         pairs, between = [], _without_units(file, files)
@@ -96,7 +98,8 @@ def gold_quality(
                 continue  # another version of the split and track
             # Unlabelled data next to the gold may be large, so near duplicates would take minutes.
             is_near = near and (is_named or other.is_annotated)
-            pair = shared(file.texts, other.texts, other.name, near=is_near)
+            title = other.name if times[other.name] == 1 else other.file
+            pair = shared(file.texts, other.texts, title, near=is_near)
             is_one_split = names[0][0] == names[1][0] != ""
             if is_one_split:
                 pair = replace(pair, inputs={})  # tracks may have the same inputs
@@ -139,11 +142,11 @@ def _contradictions(
             for own, there in shared.exact.items()
             if answer(file.rows[own], file) != answer(other.rows[there], other)
         ]
-        about = f"{{}} with a different annotation in {other.name}"
+        about = f"{{}} with a different annotation in {shared.file}"
         yield from of_rows(file, "shared-answer", odd, about)
     if is_one_split:
         odd = [own for own, there in shared.exact.items() if file.ids[own] != other.ids[there]]
-        yield from of_rows(file, "shared-id", odd, f"{{}} with a different id in {other.name}")
+        yield from of_rows(file, "shared-id", odd, f"{{}} with a different id in {shared.file}")
     if file.edition.item.id == "string":
         theirs = dict(zip(other.ids, other.rows))
         odd = [
@@ -152,7 +155,7 @@ def _contradictions(
             if id_ is not None and _differs(row, theirs.get(id_, {}))
         ]
         yield from of_rows(
-            file, "shared-id", odd, f"{{}} with an id that belongs to another item in {other.name}"
+            file, "shared-id", odd, f"{{}} with an id that belongs to another item in {shared.file}"
         )
 
 
