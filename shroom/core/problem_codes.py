@@ -56,7 +56,7 @@ _ERRORS = {
     "not-a-list": "write a list with one object per item",
     "empty": "use a file that has rows: JSON objects, or lines below a CSV header",
     "other-form": (
-        "use files in SHROOM's format, or use a command that reads the format of this file"
+        "use files in the expected format, or use a command that reads the format of this file"
     ),
     "item-object": 'write one JSON object per item, as DataFrame.to_json(orient="records") does',
     "key-missing": "add or rename the key in every item",
