@@ -210,7 +210,7 @@ def _ref(value: Any) -> Read:
 
 def _labels(value: Any) -> Read:
     try:
-        return tuple(map(Label, value)), ()
+        return tuple(map(Label, value.values() if isinstance(value, dict) else value)), ()
     except (TypeError, ValueError):
         return (), (Fault("label-value", "a list of labels", value),)
 
