@@ -32,7 +32,6 @@ from shroom.scoring.result import Result
     "Data set to evaluate on; may be repeated. For a fetched data set, NAME without a path is "
     "enough.",
     multiple=True,
-    required=True,
     metavar="[NAME[:VIEW]=]PATH",
 )
 @option(
@@ -68,6 +67,8 @@ def command(
     shroom evaluate lexical cross-encoder --on val.model-aware.json --html matrix.html
     shroom evaluate lexical --on val.model-aware.json --tune-on val.model-agnostic.json
     """
+    if not options["on"]:
+        raise click.UsageError("Missing option '--on': specify data, as in --on semeval2024=gold/")
     chosen = contenders(detectors)
     scored, tuning = subjects(options["on"]), subjects(options["tune_on"])
     named = [path for subject in (*scored, *tuning) for path in subject.paths]
