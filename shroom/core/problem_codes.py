@@ -16,17 +16,21 @@ class Code(NamedTuple):
 
 
 _COPY = "; 'shroom check --fix OUT' writes a copy for other commands"
+_SET = "; for data or gold, set {} in an edition instead"
 #: What to do instead of a fix, with options of verbs that the scoring program does not have.
 OPTIONS = {
     code: f", or specify {what} with --{option} of 'shroom check' or 'shroom score' "
     f"(in Python: {option}=){copy}"
     for code, what, option, copy in (
         ("file-name", "your edition", "edition", ""),
-        ("key-missing", "your own key", "columns", _COPY),
-        ("label-value", "your own words", "labels", _COPY),
+        ("key-missing", "your own key", "columns", _COPY + _SET.format("[item] keys")),
+        ("label-value", "your own words", "labels", _COPY + _SET.format("[annotation] labels")),
         ("column-name", "your own names", "columns", _COPY),
     )
-} | {"p-range": "; if p is in percent, 'shroom check --fix OUT' divides it by 100"}
+} | {
+    "p-range": "; if p is in percent, 'shroom check --fix OUT' divides it by 100",
+    "order-texts": "; 'shroom check --fix' restores the order if the texts of the rows allow it",
+}
 _CHARACTERS = (
     "count characters as Python does: an emoji is 1 character, but 2 UTF-16 units and 4 bytes"
 )
@@ -77,10 +81,7 @@ _ERRORS = {
     "count": "write exactly one prediction per datapoint",
     "ids-missing": "predict every datapoint of the data file",
     "id-unknown": "check that the predictions belong to this split, track and language",
-    "order-texts": (
-        "keep the order of the data file; 'shroom check --fix' restores the order if the texts "
-        "of the rows allow it"
-    ),
+    "order-texts": "keep the order of the data file",
     "gold-unlabelled": (
         "use a file with gold labels; in SHROOM's format, each item has the keys label and "
         "p(Hallucination)"
