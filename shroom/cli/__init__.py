@@ -112,9 +112,13 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """Verbs under headings; a verb without a command is a module, imported when it is called."""
+    """Verbs under headings, whose modules are imported when a verb is called.
+
+    The module of a group with a ``prefix`` adds its verbs; any other verb is a module of its own.
+    """
 
     command_class = Command
+    group_class = type
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         self.headings: dict[str, dict[str, str]] = settings.pop("verbs", {})
@@ -126,6 +130,8 @@ class Group(click.Group):
         return self.verbs or super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if self.prefix:
+            importlib.import_module(f"shroom.cli.{self.prefix[:-1]}")
         if cmd_name in self.commands or cmd_name not in self.verbs:
             return super().get_command(ctx, cmd_name)
         module = importlib.import_module(f"shroom.cli.{self.prefix}{cmd_name}")
@@ -165,6 +171,73 @@ def shroom() -> None:
     """Check, score and rank hallucination detectors on SHROOM and related tasks.
 
     Exit codes: 0 success; 1 invalid input; 2 invalid command line.
+    """
+
+
+@shroom.group(
+    "datasets",
+    prefix="datasets_",
+    verbs={
+        "Commands": {
+            "describe": "Describe the files of a data set.",
+            "convert": "Convert a data set to SHROOM's format.",
+            "fetch": "Download the public files of a data set.",
+            "corrupt": "Make faithful items inconsistent, and record every edit.",
+        }
+    },
+)
+def datasets_group() -> None:
+    """Describe, convert, download and corrupt data sets.
+
+    Examples
+    --------
+    shroom datasets describe felm felm/all.jsonl
+    shroom datasets convert felm felm/all.jsonl -o felm.json
+    shroom datasets corrupt val.model-agnostic.json -o corrupted.json
+    """
+
+
+@shroom.group(
+    "annotate",
+    prefix="annotate_",
+    verbs={
+        "Commands": {
+            "run": "Score and rank generations.",
+            "generate": "Generate answers to questions, or generate debate queries.",
+            "probe": "Predict from a model's hidden states whether it knows the answer.",
+        }
+    },
+)
+def annotate_group() -> None:
+    """Generate, score and rank answers automatically, and train a knowledge probe.
+
+    Examples
+    --------
+    shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl
+    shroom annotate run annotate.yaml
+    shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
+    """
+
+
+@shroom.group(
+    "gold",
+    prefix="gold_",
+    verbs={
+        "Commands": {
+            "check": "Check gold for errors, and report the smallest detectable difference.",
+            "agreement": "Measure annotator agreement and the score of a single annotator.",
+            "rescore": "Score submissions against two versions of the gold, and show what changes.",
+        }
+    },
+)
+def gold_group() -> None:
+    """Check gold labels, measure annotator agreement, or compare two versions of the gold.
+
+    Examples
+    --------
+    shroom gold check val.model-aware.json
+    shroom gold agreement val.model-aware.json
+    shroom gold rescore gold-v1/ gold-v2/ submissions/
     """
 
 

@@ -17,7 +17,7 @@ from shroom.annotate.config import Config
 from shroom.annotate.generations import OUTPUTS, read
 from shroom.annotate.rankers import Ranked
 from shroom.annotate.run_scorers import ScoringResult, Work, is_finished, score
-from shroom.cli import group
+from shroom.cli import annotate_group as command
 from shroom.cli.options import FILE, INPUT, flag, format_option, option
 from shroom.cli.output import json_text, note, read_aloud, say, say_alike
 from shroom.cli.running import RESUME, resumable, run_options, shown_progress
@@ -28,28 +28,6 @@ from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store, kept
 from shroom.scoring.tables import text
-
-
-@group(
-    prefix="annotate_",
-    verbs={
-        "Commands": {
-            "run": "Score and rank generations.",
-            "generate": "Generate answers to questions, or generate debate queries.",
-            "probe": "Predict from a model's hidden states whether it knows the answer.",
-        }
-    },
-)
-def command() -> None:
-    """Generate, score and rank answers automatically, and train a knowledge probe.
-
-    Examples
-    --------
-    shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl
-    shroom annotate run annotate.yaml
-    shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
-    """
-
 
 CONFIG = """\b
 An example of CONFIG:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from shroom.cli import group
+from shroom.cli import datasets_group as command
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import (
     DATA_SET_NAMES,
@@ -35,28 +35,6 @@ from shroom.evaluation.corruption.reading import read
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import JSON
-
-
-@group(
-    prefix="datasets_",
-    verbs={
-        "Commands": {
-            "describe": "Describe the files of a data set.",
-            "convert": "Convert a data set to SHROOM's format.",
-            "fetch": "Download the public files of a data set.",
-            "corrupt": "Make faithful items inconsistent, and record every edit.",
-        }
-    },
-)
-def command() -> None:
-    """Describe, convert, download and corrupt data sets.
-
-    Examples
-    --------
-    shroom datasets describe felm felm/all.jsonl
-    shroom datasets convert felm felm/all.jsonl -o felm.json
-    shroom datasets corrupt val.model-agnostic.json -o corrupted.json
-    """
 
 
 @command.command("describe")

@@ -31,7 +31,6 @@ from shroom.scoring.result import Result
     "--on",
     "Evaluate on this data set; may be repeated. For a fetched data set, NAME is enough.",
     multiple=True,
-    required=True,
     metavar="[NAME[:VIEW]=]PATH",
 )
 @option(
@@ -67,6 +66,8 @@ def command(
     shroom evaluate lexical cross-encoder --on val.model-aware.json --html matrix.html
     shroom evaluate lexical --on val.model-aware.json --tune-on val.model-agnostic.json
     """
+    if not options["on"]:
+        raise click.UsageError("Missing option '--on': specify data, as in --on semeval2024=gold/")
     chosen = contenders(detectors)
     scored, tuning = subjects(options["on"]), subjects(options["tune_on"])
     named = [path for subject in (*scored, *tuning) for path in subject.paths]

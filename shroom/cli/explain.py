@@ -14,8 +14,7 @@ from shroom.cli.result_options import result_options
 from shroom.cli.running import DEVICE, MODEL, SETTINGS, detector_and_data, recipe_of
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
-from shroom.prediction.input_data import read_no_submission
-from shroom.scoring.datapoint_files import DataFile
+from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.result import Result
 
@@ -56,7 +55,7 @@ def command(arguments: tuple[str, ...], edition: Edition, device: str, **options
     recipe = recipe_of(detector, options["settings"], model=options["model"])
     chosen = recipe.make()
     run = Run(device=device, note=note, precision=recipe.precision, in_sample=True)
-    files = read_aloud(read_no_submission, data, edition=edition)
+    files = read_aloud(read_files, data, edition=edition)
     file, place = _chosen(files, data, number, index)
     point = file.datapoints[place]
     explanation = explain(chosen, point, run)

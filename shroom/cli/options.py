@@ -61,6 +61,8 @@ ON_DISK = _Output()
 class Number(click.FloatRange):
     """A number in a range; unlike in click, nan is not accepted."""
 
+    name = "number"
+
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
@@ -86,6 +88,8 @@ def option(
         more["default"] = default
     if isinstance(kind, Iterable):
         kind = click.Choice([*kind])
+    elif isinstance(kind, click.IntRange):
+        kind.name = "integer"  # for messages and the help: click has "integer range"
     return click.option(*names.split(), help=about, type=kind, **more)
 
 

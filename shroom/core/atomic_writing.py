@@ -63,7 +63,7 @@ def prepare(out: Source, names: list[str], inputs: Inputs, read: Endings = ()) -
     if len(names) > 1 and single_file:
         raise ShroomError(
             f"{out} is a single file, but there are {len(names)} files to write; "
-            "use a folder or a .zip"
+            "use a .zip, or a folder (NAME/)"
         )
     if os.fspath(out) == "-":
         return []
@@ -130,7 +130,8 @@ def names_a_file(out: Source) -> bool:
     path = Path(out)
     if os.fspath(out).endswith(("/", os.sep)):
         return False
-    return bool(path.suffix) and path.suffix.lower() != ".zip" and not path.is_dir()
+    # Names such as s0.3 and gpt-3.5-turbo have no ending.
+    return path.suffix[1:2].isalpha() and path.suffix.lower() != ".zip" and not path.is_dir()
 
 
 def ending(out: Source) -> str:

@@ -15,18 +15,18 @@ class Code(NamedTuple):
     fix: str
 
 
-_COPY = "; 'shroom check --fix OUT' can write a copy that all commands accept"
+_COPY = "; 'shroom check --fix OUT' can write a copy for all commands"
 #: What to do instead of a fix, with options of verbs that the scoring program does not have.
 OPTIONS = {
-    code: f", or specify {what} with --{option} of 'shroom check' or 'shroom score' "
-    f"(in Python: {option}=){copy}"
-    for code, what, option, copy in (
+    code: f", or specify {what}: --{option} of 'shroom check' or 'shroom score', {option}= in "
+    f"Python{more}"
+    for code, what, option, more in (
         ("file-name", "your edition", "edition", ""),
-        ("key-missing", "your edition with --edition, or your own key", "columns", _COPY),
-        ("label-value", "your own words", "labels", _COPY),
-        ("column-name", "your own names", "columns", _COPY),
+        ("key-missing", "your own key", "columns", f", [item] keys in an edition{_COPY}"),
+        ("label-value", "your own words", "labels", f", [annotation] labels in an edition{_COPY}"),
+        ("column-name", "your own names", "columns", f", [item] keys in an edition{_COPY}"),
     )
-}
+} | {"order-texts": "; 'shroom check --fix' restores the order if the texts of the rows allow it"}
 _CHARACTERS = (
     "count characters as Python does: an emoji is 1 character, but 2 UTF-16 units and 4 bytes"
 )
@@ -62,7 +62,7 @@ _ERRORS = {
     "not-a-list": "write a list with one object per item",
     "empty": "use a file that has rows: JSON objects, or lines below a CSV header",
     "other-form": (
-        "use files in SHROOM's format, or use a command that reads the format of this file"
+        "use files in the expected format, or use a command that reads the format of this file"
     ),
     "item-object": 'write one JSON object per item, as DataFrame.to_json(orient="records") does',
     "key-missing": "add or rename the key in every item",
@@ -86,10 +86,7 @@ _ERRORS = {
     "count": "write exactly one prediction per datapoint",
     "ids-missing": "predict every datapoint of the data file",
     "id-unknown": "check that the predictions belong to this split, track and language",
-    "order-texts": (
-        "keep the order of the data file; 'shroom check --fix' restores the order if the texts "
-        "of the rows allow it"
-    ),
+    "order-texts": "keep the order of the data file",
     "gold-unlabelled": (
         "use a file with gold labels; in SHROOM's format, each item has the keys label and "
         "p(Hallucination)"

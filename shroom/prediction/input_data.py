@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
@@ -12,7 +12,6 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
-from shroom.scoring.kinds.base import kind_of
 from shroom.scoring.rows import Role
 
 
@@ -42,7 +41,7 @@ def read_data(
     def choose(documents: list[Document]) -> list[Document]:
         return select_documents(documents, splits, edition)
 
-    files = read_no_submission(data, problems, edition, choose)
+    files = read_files(data, problems, choose, edition)
     if not files:
         expected = edition.expected_name(splits, "data")
         raise ShroomError(f"{as_source(data, 'data')} contains no file named {expected}")
@@ -51,36 +50,6 @@ def read_data(
     if problems.errors:
         raise InvalidInput(problems)
     return files
-
-
-def read_no_submission(
-    data: Data,
-    problems: Problems,
-    edition: Edition,
-    choose: Callable[[list[Document]], list[Document]] = list,
-) -> list[DataFile]:
-    """Return the data files of a source; name a submission that is given as data."""
-    chosen: list[Document] = []
-
-    def noted(documents: list[Document]) -> list[Document]:
-        chosen.extend(choose(documents))
-        return chosen
-
-    try:
-        return read_files(data, problems, noted, edition)
-    except InvalidInput as error:
-        predicted = kind_of(edition).fields(edition, Role.PREDICTIONS)
-        keys = {edition.item.id_key, *(key for fields in predicted for key in fields.keys)}
-        for document in chosen:
-            first = document.row_at(document.read(Problems()) or b"", 0)
-            (row,) = edition.with_own_keys([first])
-            if row and row.keys() <= keys:
-                texts = edition.item.keys.get("hyp", "hyp, src, tgt and task")
-                raise ShroomError(
-                    f"{document.file} looks like a submission, but a detector needs data: rows "
-                    f"with {texts}"
-                ) from error
-        raise
 
 
 def select_documents(

@@ -208,10 +208,7 @@ class _Reader(Reading):
         keys = list(map(key_of, header))
         known = {*KEYS, *self.own}
         if known.isdisjoint(keys):
-            expected = f'a header with "label" and "{P}"'
-            expected += " (to rename other columns, 'shroom check --columns p=NAME,label=NAME "
-            expected += "--fix OUT' writes a copy with the kit's names)"
-            self.stop("not-csv", expected, show(header))
+            self.stop("key-missing", f'a header with "label" and "{P}"', show(header))
         read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
         if read:
             found = ", ".join(f"{show(name)} (read as {show(key)})" for key, name in read)

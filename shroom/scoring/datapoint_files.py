@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
@@ -92,10 +93,16 @@ def read_files(
 def from_document(
     document: Document, problems: Problems, edition: Edition | None = None
 ) -> DataFile | None:
-    """Return the datapoints of a document; ``None`` if it cannot be read."""
+    """Return the datapoints of a document; ``None`` if it cannot be read or is a submission."""
     edition = edition or default()
     data = document.read_own(problems, edition)
     if data is None:
+        return None
+    (first,) = edition.with_own_keys([document.row_at(data, 0)])
+    predicted = kind_of(edition).fields(edition, Role.PREDICTIONS)
+    if first and first.keys() <= {edition.item.id_key, *chain(*(it.keys for it in predicted))}:
+        texts = edition.item.keys.get("hyp", "hyp, src, tgt and task")
+        problems.add("other-form", document.file, f"data with {texts}", "a submission")
         return None
     try:
         items = document.iter_items(data, problems, edition.item)
@@ -203,7 +210,7 @@ def _ref(value: Any) -> Read:
 
 def _labels(value: Any) -> Read:
     try:
-        return tuple(map(Label, value)), ()
+        return tuple(map(Label, value.values() if isinstance(value, dict) else value)), ()
     except (TypeError, ValueError):
         return (), (Fault("label-value", "a list of labels", value),)
 

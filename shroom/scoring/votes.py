@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
-from shroom.metrics.agreement import MISSING, bootstrap_votes, padded
+from shroom.metrics.agreement import MISSING, Votes, bootstrap_votes
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Intervals, interval
 from shroom.scoring.column_checks import check_doubled, check_votes
@@ -33,8 +35,8 @@ class Voted:
     file: str
     name: Name
     gold: Rows
-    #: 1, 0, or -1 for no vote; a column is a place in the lists of ``labels``.
-    votes: NDArray[np.int8]
+    #: 1, 0, or -1 for no vote; a column is an annotator, or a place in the lists of ``labels``.
+    votes: Votes
 
     @property
     def judged(self) -> NDArray[np.intp]:
@@ -93,7 +95,7 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
         for code, expected, value, *_ in faults:
             found = show(items[index].get(key, value))
             problems.add(code, document.file, expected, found, index=index, key=key)
-    votes = padded([own for own, _ in read])
+    votes = by_annotator(map(named, cast))[1]
     if not (votes != MISSING).any():
         return None
     if edition.annotation.kind != "binary":
@@ -107,8 +109,22 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
     return Voted(document.base, name, gold, votes)
 
 
+def named(value: Any) -> dict[Any, int]:
+    """Return the votes in a row's ``labels`` by annotator, or by the place in a list."""
+    return dict(zip(value if isinstance(value, dict) else count(1), read_votes_of(value)[0]))
+
+
+def by_annotator(rows: Iterable[Mapping[Any, int]]) -> tuple[list[str], Votes]:
+    """Return the annotators of rows of votes, and a column of votes for each."""
+    rows = [*rows]
+    names = sorted({*chain(*rows)}, key=lambda name: (isinstance(name, str), name))
+    votes = [[row.get(name, MISSING) for name in names] for row in rows]
+    titles = [name if isinstance(name, str) else f"position {name}" for name in names]
+    return titles, np.array(votes, np.int8).reshape(len(rows), -1)
+
+
 def estimated(
-    figures: Mapping[str, Metric], votes: NDArray[np.int8], intervals: Intervals
+    figures: Mapping[str, Metric], votes: Votes, intervals: Intervals
 ) -> dict[str, Estimate]:
     """Return figures of votes with intervals; items are resampled, not votes."""
     settings = replace(intervals, method="percentile")

@@ -51,6 +51,7 @@ def test_a_folder_may_end_in_the_separator_of_windows(monkeypatch):
     monkeypatch.setattr(os, "sep", "\\")
     assert not names_a_file("out.v1\\")
     assert not names_a_file("out.v1/")
+    assert not names_a_file("gpt-3.5-turbo")
 
 
 def test_where_a_file_cannot_be_replaced_it_stays_and_nothing_else_does(tmp_path, monkeypatch):

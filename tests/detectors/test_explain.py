@@ -267,6 +267,7 @@ NO_IDS = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"
     ("rows", "arguments", "code", "message"),
     [
         (ROWS, ("--index", 12), 1, "no datapoint has index 12; specify --index N, from 0 to 11"),
+        (ROWS, ("--index", "q00"), 2, "is not a valid integer.\n"),
         (ROWS, (), 1, "no datapoint selected; specify --id N (12 ids, from 30 to 41)"),
         (NO_IDS, ("--id", 3), 1, "the datapoints have no ids; specify --index N, from 0 to 59"),
         ([{**ONE, "id": 5}] * 2, ("--id", 5), 1, "2 datapoints have id 5; use --index"),

@@ -414,7 +414,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(done, tmp_path, monkeypat
         (["lexical", "--on", "VAL", "-o", "FOLDER"], "is a folder"),
         (["lexical=MODEL", "--on", "VAL", "-o", "MODEL", "--format", "json"], "is an input"),
         (["RECIPE", "--on", "VAL", "-o", "RECIPE"], "is an input"),
-        (["lexical"], "Missing option '--on'"),
+        (["lexical"], "Missing option '--on': specify data, as in --on semeval2024=gold/"),
         (["--on", "VAL"], "Missing argument"),
         (["lexical", "--on", "VAL", "--html", "o", "-o", "o"], "must be written to a separate"),
         pytest.param(["lexical", "--on", "felm=PIPE"], "is a pipe", marks=pytest.mark.linux),

@@ -113,6 +113,9 @@ FAULTS = [
     ("binary", [0], {P: 0.4}, {"p-votes": 1}),
     ("binary", ALL, {"label": N, "labels": [N, H, N], P: 1 / 3}, {"one-class": 30}),
     ("binary", [0], {"labels": [*votes()[0]["labels"], "Halucination"]}, {"vote-value": 1}),
+    ("binary", [0], {"labels": ["", H, H], "label": H, P: 1}, {"vote-value": 1}),
+    ("binary", [0, 1], {"labels": f"{H}, {N}"}, {"label-value": 2}),
+    ("binary", ALL, {"labels": LEFT_OUT, "votes": {"a": H, "b": None}}, {"vote-value": 30}),
     ("aspects", [7], {"index": "q-3"}, {"id-doubled": 1}),
     ("aspects", [1, 2, 3], {"is_odd": ""}, {"label-value": 3}),
     ("aspects", [1], {"is_odd": "yn"}, {"label-value": 1}),
@@ -182,8 +185,9 @@ def test_the_keys_and_words_of_the_edition_are_used(tmp_path, key, order, found,
     text = quality.render("text")
     assert [sentence for sentence in said if sentence not in text] == []
     assert H not in text.replace(P, "")
-    with pytest.raises(InvalidInput, match=r'expected a list of "(odd|fine)" .*{"p0": "(odd|fine)'):
-        agreement(tmp_path / "gold.json", edition=named)
+    found = agreement(tmp_path / "gold.json", edition=named)
+    listed = [{**row, "votes": [*row["votes"].values()]} for row in rows]
+    assert found.results[0].whole == agreement(listed, edition=named).results[0].whole
 
 
 @pytest.mark.parametrize(("key", "found"), [("quelle", {}), ("Quelle", {"key-missing": 12})])
@@ -265,6 +269,9 @@ def test_items_of_other_splits_are_found_once_each(tmp_path):
     assert counts(quality) == expected
     (other,) = quality.files[0].shared  # never compared with itself
     assert (other.exact, other.near, other.inputs) == ({2: 0}, {8: 2}, {5: 1})
+    again = write_json(tmp_path / "old" / "train.json", train)
+    quality = checked(tmp_path / "gold.json", rows, against=[train_file, again])
+    assert [other.file for other in quality.files[0].shared] == [str(train_file), str(again)]
 
 
 def renamed(rows, word):
@@ -499,7 +506,7 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
         "": "[empty]",
         "[]": "[empty]",
         '[{"a": 1}]': "[key-missing]",
-        '[{"hyp": "A.", "src": "B."}]': "is annotated (keys label, p(Hallucination), labels)",
+        '[{"hyp": "A.", "src": "B."}]': 'labels), so there is nothing to check; got keys ["hyp"',
         "[1, 2]": "",
     }.items(),
 )

@@ -341,7 +341,7 @@ REFUSALS = {
         f"{LOGISTIC} --data data", 1, ["gold-unlabelled"],
     ),
     "few": (few, f"{LOGISTIC} --data data", 1, ["fewer than 10 different datapoints"]),
-    "a file for two tracks": (None, f"{TWO} -o out.json", 1, ["use a folder or a .zip"]),
+    "a file for two tracks": (None, f"{TWO} -o out.json", 1, ["use a .zip, or a folder (NAME/)"]),
 }  # fmt: skip
 
 

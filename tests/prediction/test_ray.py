@@ -178,6 +178,7 @@ NO_ROWS = b"no rows"
         ("a.jsonl", b'{"hyp": "x", "src": "", "tgt": " ", "task": "PG"}', "premise-missing"),
         ("a.jsonl", b'{"hyp": "x", "src": "s", "tgt": "", "task": "XX"}', "task-value"),
         ("a.parquet", NO_ROWS, "empty"),
+        ("a.jsonl", b'{"id": 1, "label": "Hallucination"}', "other-form"),
         ("a.jsonl", b"", "empty"),
         ("val.model-aware.jsonl", b"", "empty"),
     ],

@@ -62,6 +62,7 @@ def test_every_real_file_reads(name, rows, tasks):
         ({"label": "maybe"}, "label-value"),
         ({"labels": ["maybe"]}, "label-value"),
         ({"labels": 3}, "label-value"),
+        ({"labels": {"a": "Hallucination", "b": "maybe"}}, "label-value"),
         ({"p(Hallucination)": "0.5"}, "p-number"),
         ({"p(Hallucination)": 7}, "p-range"),
     ],

@@ -24,7 +24,7 @@ _ERRORS = {
     "ref-value": 'use "src", "tgt" or "either"; detectors reject other values',
     "key-missing": "correct the key in the rows, or under [item] in the edition",
     "unannotated": "annotate these items, or remove them from the gold",
-    "label-value": "use one of the edition's labels",
+    "label-value": "use one of the edition's labels, or set [annotation] labels in the edition",
     "p-value": "write a number in [0, 1]",
     "one-class": "add items of the other class, or do not score this split",
     "label-p": "correct the label or p: the label must be Hallucination if p is above 1/2",

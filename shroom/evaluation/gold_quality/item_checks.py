@@ -26,7 +26,9 @@ from shroom.evaluation.gold_quality.votes import (
 )
 from shroom.metrics import agreement
 from shroom.scoring.column_checks import against_votes
+from shroom.scoring.column_names import reworded
 from shroom.scoring.item_values import id_in
+from shroom.scoring.kinds.binary import read_votes
 from shroom.scoring.kinds.span_values import other_unit, quotes, read_spans
 from shroom.scoring.rows import LABELS, TEXTS, P, Rows
 
@@ -156,7 +158,8 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     p = probabilities(file)
     is_bare = [row.get("label") is None and row.get(P) is None for row in rows]
     bare, annotated = file.annotated & is_bare, file.annotated & np.invert(is_bare)
-    expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
+    words = [f'"{word}"' for word in file.edition.own_labels or LABELS]
+    expected = " or ".join(words)
     label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
     about = f"{{}} with votes but no {label_key} and no {p_key}"
     fix = f"compute {label_key} and {p_key} from the votes"
@@ -166,13 +169,35 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
         ("p-value", annotated & np.isnan(p), f"{p_key} is not a number in [0, 1]", P),
     ):
         yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} whose {what}", key)
-    odd_votes = file.where(lambda row: not _are_votes(row.get("labels")))
-    about = "{} with a vote that is neither a label nor missing"
-    yield from of_rows(file, "vote-value", odd_votes, about, "labels")
+    wrong = file.where(lambda row: bool(read_votes(row.get("labels"))[1]))
+    fix = f"write the votes as a list, such as [{', '.join(words)}]"
+    for code, are_lists, about in (
+        ("label-value", False, "{} whose votes are not a list"),
+        ("vote-value", True, "{} with a vote that is neither a label nor missing"),
+    ):
+        some = [it for it in wrong if isinstance(rows[it]["labels"], (list, dict)) is are_lists]
+        yield from of_rows(file, code, some, about, "labels", "" if are_lists else fix)
+    yield from _other_votes(file)
     yield from _contradictions(file, label, p)
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], label_key, so)
     yield from _one_class(p[~np.isnan(p)], p_key, "rho is undefined")
+
+
+def _other_votes(file: GoldFile) -> Iterator[Finding]:
+    """Yield the keys that have votes if no row has the edition's key of votes."""
+    row = reworded(file.rows[0], {}, file.edition.own_labels, labels=tuple(file.rows[0]))
+    for key, value in row.items():
+        votes, faults = read_votes(value)
+        if (
+            {0, 1}.intersection(votes)
+            and not faults
+            and not any("labels" in other for other in file.rows)
+        ):
+            about = f'{{}} with votes under the key "{key}", which is ignored'
+            fix = f'set keys = {{labels = "{key}"}} under [item] in the edition, or rename the key'
+            places = [place for place, other in enumerate(file.rows) if key in other]
+            yield from of_rows(file, "vote-value", places, about, fix=fix)
 
 
 def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Iterator[Finding]:
@@ -198,13 +223,6 @@ def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Ite
             about += "; this concerns all items whose p is not 1/2, so check the order of the "
             about += "labels in the edition"
         yield from of_rows(file, code, odd, about, fix=fix)
-
-
-def _are_votes(value: Any) -> bool:
-    """Return whether a value is a list of votes, or an object with the vote of each annotator."""
-    votes = list(value.values()) if isinstance(value, dict) else value
-    words = (None, *LABELS)
-    return votes is None or (isinstance(votes, list) and all(vote in words for vote in votes))
 
 
 def _one_class(values: NDArray[Any], what: str, so: str) -> Iterator[Finding]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
-from shroom.core.problems import Problems, ShroomError
+from shroom.core.problems import Problems, ShroomError, show
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, of_rows
 from shroom.evaluation.gold_quality.item_checks import answer, findings
 from shroom.evaluation.gold_quality.power import detectable
@@ -75,15 +76,18 @@ def gold_quality(
         chosen, _ = resolve(edition, gold)
     files = read_gold(gold, chosen, problems)
     if not any(file.is_annotated for file in files):
-        keys = ", ".join(map(files[0].edition.item.key, annotation_keys(files[0].edition)))
+        own = files[0].edition
+        keys = ", ".join(map(own.item.key, annotation_keys(own)))
+        found = show([*next(iter(own.with_file_keys(files[0].rows)))], width=200)
         raise ShroomError(
-            f"{gold}: no item is annotated (keys {keys}), so there is nothing to check; specify "
-            "labelled files"
+            f"{gold}: no item is annotated (keys {keys}), so there is nothing to check; got keys "
+            f"{found}; specify labelled files, or set [item] keys in the edition"
         )
     others = [file for source in against for file in read_gold(source, chosen, problems)]
     named = {_place(file) for file in others}
     others += [file for file in files if len(files) > 1 and _place(file) not in named]
     near = bool(others) and can_look_for_near()
+    times = Counter(PurePath(place).name for place in {*map(_place, (*files, *others))})
     qualities = []
     for file in files:
         pairs, between = [], _without_units(file, files)
@@ -94,7 +98,8 @@ def gold_quality(
                 continue  # another version of the split and track
             # Unlabelled data next to the gold may be large, so near duplicates would take minutes.
             is_near = near and (is_named or other.is_annotated)
-            pair = shared(file.texts, other.texts, other.name, near=is_near)
+            title = other.name if times[other.name] == 1 else other.file
+            pair = shared(file.texts, other.texts, title, near=is_near)
             is_one_split = names[0][0] == names[1][0] != ""
             if is_one_split:
                 pair = replace(pair, inputs={})  # tracks may have the same inputs
@@ -137,11 +142,11 @@ def _contradictions(
             for own, there in shared.exact.items()
             if answer(file.rows[own], file) != answer(other.rows[there], other)
         ]
-        about = f"{{}} with a different annotation in {other.name}"
+        about = f"{{}} with a different annotation in {shared.file}"
         yield from of_rows(file, "shared-answer", odd, about)
     if is_one_split:
         odd = [own for own, there in shared.exact.items() if file.ids[own] != other.ids[there]]
-        yield from of_rows(file, "shared-id", odd, f"{{}} with a different id in {other.name}")
+        yield from of_rows(file, "shared-id", odd, f"{{}} with a different id in {shared.file}")
     if file.edition.item.id == "string":
         theirs = dict(zip(other.ids, other.rows))
         odd = [
@@ -150,7 +155,7 @@ def _contradictions(
             if id_ is not None and _differs(row, theirs.get(id_, {}))
         ]
         yield from of_rows(
-            file, "shared-id", odd, f"{{}} with an id that belongs to another item in {other.name}"
+            file, "shared-id", odd, f"{{}} with an id that belongs to another item in {shared.file}"
         )
 
 

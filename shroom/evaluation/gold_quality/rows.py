@@ -135,7 +135,7 @@ def _read(
         reason = "labels without texts, in a file with an unknown name"
         if own.errors:
             reason = "an unreadable file"
-    form = edition.name if edition else "an edition or a data set"
+    form = edition.name if edition else "an edition (with its [item] keys) or a data set"
     expected = f"rows in the format of {form}"
     problems.add(
         "file-ignored" if document.member else "key-missing", document.file, expected, reason

@@ -9,12 +9,13 @@ import numpy as np
 
 from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.metrics.agreement import MISSING, padded
+from shroom.metrics.agreement import MISSING
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.scoring.item_values import problem_of_p
 from shroom.scoring.kinds.span_values import HardSpan, LabelledSpan, SoftSpan, read_spans
 from shroom.scoring.rows import LABELS, P
+from shroom.scoring.votes import by_annotator, named
 
 #: The form of the spans under each key.
 FORMS = {"soft_labels": SoftSpan, "hard_labels": HardSpan, "labels": LabelledSpan}
@@ -27,19 +28,13 @@ def are_of_people(file: GoldFile) -> bool:
 
 def item_votes(file: GoldFile) -> NamedVotes | None:
     """Return the votes on whole items, if any; a marked span counts as a yes to its text."""
-    if file.kind != "binary":
+    if file.kind == "binary":
+        cast = [named(row.get("labels")) for row in file.rows]
+    else:
         people = [annotators_of(row, file.kind) for row in file.rows]
-        return _by_name([{name: int(bool(it)) for name, it in own.items()} for own in people])
-    values = [row.get("labels") for row in file.rows]
-    if are_of_people(file):
-        named = [value if isinstance(value, dict) else {} for value in values]
-        return _by_name([{str(key): number(v) for key, v in value.items()} for value in named])
-    lists = [value if isinstance(value, list) else [] for value in values]
-    votes = padded([[*map(number, labels)] for labels in lists])
-    if not (votes != MISSING).any():
-        return None
-    positions = [f"position {place + 1}" for place in range(votes.shape[1])]
-    return NamedVotes.of_items(votes, positions)
+        cast = [{name: int(bool(it)) for name, it in own.items()} for own in people]
+    names, votes = by_annotator(cast)
+    return NamedVotes.of_items(votes, names) if (votes != MISSING).any() else None
 
 
 def probabilities(file: GoldFile) -> Floats:
@@ -50,14 +45,6 @@ def probabilities(file: GoldFile) -> Floats:
 
 def number(label: Any) -> int:
     return LABELS.get(label, MISSING) if isinstance(label, str) else MISSING
-
-
-def _by_name(by_row: Sequence[Mapping[str, int]]) -> NamedVotes | None:
-    names = sorted({name for row in by_row for name in row})
-    if not names:
-        return None
-    votes = [[row.get(name, MISSING) for name in names] for row in by_row]
-    return NamedVotes.of_items(np.array(votes, np.int8), names)
 
 
 def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:

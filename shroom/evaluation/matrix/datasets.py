@@ -55,6 +55,12 @@ class Subject(Plain):
         return f"Subject({self.name}: {self.size})"
 
     @property
+    def place(self) -> str:
+        """Its name in sentences; the name of a data set may only mean the format of a file."""
+        is_format = self.name.partition(":")[0] == self.dataset
+        return f"{', '.join(self.paths)} ({self.name} format)" if is_format else self.name
+
+    @property
     def n(self) -> int:
         return len(self.datapoints)
 

@@ -87,12 +87,12 @@ class Lead:
     in_sample: tuple[str, ...]
     difference: Estimate = _NONE
 
-    def sentence(self, how: Intervals) -> str:
+    def sentence(self, how: Intervals, place: str) -> str:
         """Return the answer for the data set, which claims no more than the intervals show."""
         named = in_words(self.in_sample)
         seen = f"not ranked because of in-sample scores: {named}" if self.in_sample else ""
         if not self.ranked:
-            return f"On {self.dataset}, no AUROC can be compared{f' ({seen})' if seen else ''}."
+            return f"On {place}, no AUROC can be compared{f' ({seen})' if seen else ''}."
         (best, auroc), *others = self.ranked
         figures = "; ".join(filter(None, (f"AUROC {_shown(auroc, how)}", seen)))
         second = f"{others[0][0]} (difference {_shown(self.difference, how)})" if others else ""
@@ -108,7 +108,7 @@ class Lead:
             answer = f"{best} is best ({figures}), better than {second}"
         else:
             answer = f"{best} is first ({figures}), but not shown to be better than {second}"
-        return f"On {self.dataset}, {answer}."
+        return f"On {place}, {answer}."
 
 
 def _shown(it: Estimate, how: Intervals) -> str:
@@ -153,7 +153,8 @@ class Matrix(Result):
     @property
     def verdict(self) -> str:
         """Which detector is best on each data set, as far as the intervals allow."""
-        return " ".join(lead.sentence(self.intervals) for lead in self.leads)
+        leads = zip(self.leads, self.subjects)
+        return " ".join(lead.sentence(self.intervals, it.place) for lead, it in leads)
 
     def with_verdict(self, tables: Sequence[Table]) -> list[Table]:
         return [Table(about=[self.verdict], width=WIDTH), *tables]

@@ -26,14 +26,16 @@ _RANKING = (ACCURACY, RHO)
 def read_votes(value: Any, own: Iterable[str] = LABELS) -> Read:
     """Return the votes in a row's ``labels``: 1 for Hallucination, 0 for not, -1 for none.
 
-    Messages name the two ``own`` words of an edition.
+    ``labels`` is a list, or an object with the vote of each annotator. Messages name the two
+    ``own`` words of an edition.
     """
     if value is None or value != value:  # NaN
         return (), ()
-    labels = value if isinstance(value, list) else [value]
-    words = {**LABELS, None: MISSING}
-    votes = [words[it] for it in labels if (it is None or isinstance(it, str)) and it in words]
-    if isinstance(value, list) and len(votes) == len(labels):
+    labels = [*value.values()] if isinstance(value, dict) else value
+    is_list = isinstance(labels, list)
+    words = labels if is_list else ()
+    votes = [LABELS.get(it, MISSING) if isinstance(it, str) else MISSING for it in words]
+    if is_list and all(it in (None, *LABELS) for it in words):
         return votes, ()
     expected = " and ".join(f'"{word}"' for word in own)
     fault = Fault("label-value", f"a list of {expected} (null for a missing vote)", value)
