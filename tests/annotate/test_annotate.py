@@ -143,8 +143,8 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
         f"sim2answer_score is left out of the sum for 1 of 3 questions, {why}",
         f"sim2gen_score is left out of the sum for 2 of 3 questions, {why}",
         (
-            "1 of 3 questions could not be ranked, because their normal generations have no "
-            "usable score in common"
+            "1 of 3 questions could not be ranked, because no usable score covers all "
+            "normal generations of the question"
         ),
         "1 of 3 questions had no refusal for the ranking",
     ]

@@ -142,5 +142,5 @@ def test_a_fit_outlasts_a_new_threshold_but_no_other_setting(tmp_path):
 
 @pytest.mark.parametrize("y", [None, P[1:], P * 5, [point.label.value for point in POINTS], [[1]]])
 def test_y_that_is_not_a_proportion_is_refused(y):
-    with pytest.raises(ShroomError, match="y: expected a proportion from 0 to 1"):
+    with pytest.raises(ShroomError, match="y: expected True, False or a number from 0 to 1"):
         Lexical().fit(POINTS, y)

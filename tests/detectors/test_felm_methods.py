@@ -137,7 +137,7 @@ def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge, notes)
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"endpoint": None}, "needs a model behind an endpoint"),
+        ({"endpoint": None}, "use a model at an endpoint"),
         ({"method": "cod"}, "did you mean 'cot'"),
         ({"samples": 3, "temperature": 0}, "identical"),
         ({"template": "nowhere"}, "no such file"),
@@ -179,7 +179,7 @@ def test_predict_writes_predictions_that_score_reads(
         ([*MODEL, "-o", "{data}"], 1, "is an input"),
         ([*MODEL, "-o", "p.csv"], 1, "the name must end in .jsonl"),
         (["--max-cost", "nan", "-o", "p.jsonl"], 2, "expected a number, got nan"),
-        (["-o", "p.jsonl"], 1, "needs a model behind an endpoint"),
+        (["-o", "p.jsonl"], 1, "use a model at an endpoint"),
         ([*MODEL, "-o", "p.jsonl", "--set", "sample=3"], 1, "no setting 'sample'; did you mean"),
     ],
 )

@@ -303,7 +303,7 @@ def test_a_model_of_other_features_is_refused(tmp_path):
         ([[]], "for each of 2 datapoints, got 1 lists"),
         ([[], [(0, 9, 0.5)]], "with an end of at most 4"),
         ([[(2, 3, 0.5), (0, 1, 0.5)], []], "in order and without overlap"),
-        ([[(0, 1, float("nan"))], []], "and p from 0 to 1"),
+        ([[(0, 1, float("nan"))], []], "and 0 <= p <= 1"),
         ([[(0, 1)], []], r"or \(start, end, p, label\)"),
         ([[(0, 1, "0.5")], []], "and 0 <= p <= 1, got"),
         ([[{"start": 0}], []], r"or \(start, end, p, label\)"),

@@ -216,7 +216,7 @@ def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
     quality = checked(tmp_path / "hi_test_label.json", rows, ASPECTS)
     finding = next(f for f in quality.files[0].findings if f.code == "id-doubled")
     assert finding.about == (
-        "79 ids used more than once (79 repetitions); ids with different texts: 79; "
+        "79 ids in more than one item (79 repetitions); ids with different texts: 79; "
         "ids with different annotations: 31"
     )
     assert finding.places[0] == "item 161 (id q-0)"

@@ -285,7 +285,7 @@ def test_refusals(places, tmp_path, refused):
     single = "a single submission; put all submissions into one folder"
     for args, expected, said in (
         ((tmp_path / "empty", truth), 1, "contains no submission"),
-        ((truth, truth), 1, "also specified as the gold"),
+        ((truth, truth), 1, "the submissions and the gold are the same folder"),
         ((folder, "-"), 1, "cannot come from a pipe"),
         ((folder / "good" / AWARE, truth), 2, single),
         ((folder / "good", truth), 1, single),

@@ -181,13 +181,13 @@ def test_a_file_of_others_is_never_overwritten(tmp_path, resume):
     store.put("s", {"k": b"v"})
     store.close()
     message = (
-        f"^{path} already exists and was not written by an interrupted run, so it is not "
+        f"^{path} already exists and is not from an interrupted run, so it is not "
         "overwritten; move it, "
     )
     message += "or specify another output$"
     for content, match in (
-        ((tmp_path / "theirs").read_bytes(), "was not written by"),
-        ((tmp_path / "cache").read_bytes(), "was not written by"),
+        ((tmp_path / "theirs").read_bytes(), "is not from an interrupted run"),
+        ((tmp_path / "cache").read_bytes(), "is not from an interrupted run"),
         *((content, message) for content in (b"text", b"[1]\n", b"notes " * 1000)),
     ):
         path.write_bytes(content)

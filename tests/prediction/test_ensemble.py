@@ -326,11 +326,11 @@ REFUSALS = {
     ),
     "an empty folder": (lambda files: files("x").mkdir(), "x pred-a", 1, ["[no-file]"]),
     "a named pipe": (lambda files: os.mkfifo(files("x")), "x pred-a", 2, ["can be a pipe"]),
-    "in-sample": (None, IN_SAMPLE, 1, ["the weights would be fitted on"]),
-    "in-sample data": (None, f"{IN_SAMPLE} --data gold", 1, ["the weights would be fitted on"]),
+    "in-sample": (None, IN_SAMPLE, 1, ["datapoints of the training gold"]),
+    "in-sample data": (None, f"{IN_SAMPLE} --data gold", 1, ["datapoints of the training gold"]),
     "half seen": (
         lambda files: seen_before(files, 40),
-        f"{LOGISTIC} --data data", 1, ["the weights would be fitted on"],
+        f"{LOGISTIC} --data data", 1, ["datapoints of the training gold"],
     ),
     "one label": (
         lambda files: gold_with(files, label="Not Hallucination", **{P: 0.2}),

@@ -161,7 +161,7 @@ def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out
         ('detector = "lexical"\ndata = "val"', "mine.toml: data: expected a list of splits"),
         ('detector = "lexical"\nprecision = "half"', "mine.toml: precision: expected one of"),
         ('detector = "lexical"\ndata = ["vall"]', "contains no file named vall.model-"),
-        ("a = " + "[" * 100_000, "nests too deeply"),
+        ("a = " + "[" * 100_000, "nested too deeply"),
         (b"\xff\xfe", "mine.toml is not valid TOML: "),
         ("folder", "mine.toml"),
         ("none", "mine.toml: No such file or directory"),

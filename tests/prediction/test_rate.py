@@ -110,7 +110,7 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
     [
         ({"confidence": 0.9}, "(90% interval "),
         ({"warning": "no tasks"}, "a random sample with the same mix of tasks."),
-        ({"labelled_outputs": 7}, "too narrow, because the outputs include 7 labelled outputs."),
+        ({"labelled_outputs": 7}, "too narrow, because the two inputs share 7 labelled outputs."),
     ],
 )
 def test_the_verdict(points, changed, words):
@@ -130,7 +130,7 @@ def test_outputs_that_are_labelled_too_are_counted(done, refused, in_json, tmp_p
     assert hallucination_rate(TooLow(), points[:60], points[30:]).labelled_outputs == 30
     labelled = write_json(tmp_path / "labelled.json", gold(40))
     command = ("rate", labelled, "--labelled", labelled, "--detector", "lexical")
-    assert "the outputs include 40 labelled outputs, counted twice" in done(*command)
+    assert "both inputs contain 40 labelled outputs" in done(*command)
     found, wider = (in_json(*command, "--confidence", confidence) for confidence in (0.95, 0.99))
     assert found["labelled_outputs"] == 40
     low, wider_low = (it["groups"][0]["corrected"]["interval"][0] for it in (found, wider))
@@ -143,7 +143,7 @@ def test_outputs_that_are_labelled_too_are_counted(done, refused, in_json, tmp_p
     [
         (("DM", "MT", "PG"), 0, "some outputs have the task TS, but fewer than two"),
         (("DM", "MT", "PG"), 1, "some outputs have the task TS, but fewer than two"),
-        ((), 0, r"at least 30 labelled items .*, got 0"),
+        ((), 0, r"at least 30 labelled items .*; got 0"),
     ],
 )
 def test_too_few_labels_are_refused(points, tasks, more, said):

@@ -213,7 +213,7 @@ def figures(tmp_path):
         (["HHH", "HHH"], "krippendorff_alpha", "all votes are the same"),
         (["HHH", "HHH"], "fleiss_kappa", "all votes are the same"),
         (["HHH", "HHH"], "human_ceiling.rho", "the votes of the others are constant"),
-        (["HHH", "HHH"], "binary_p_ceiling", "the same for all items"),
+        (["HHH", "HHH"], "binary_p_ceiling", "the same gold label or the same gold p"),
         (["HHH", "HN"], "fleiss_kappa", "items have 2 to 3 votes"),
         (["H", "N"], "human_ceiling.accuracy", "no item has two votes"),
     ],

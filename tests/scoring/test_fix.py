@@ -158,7 +158,7 @@ def test_ids_that_number_the_rows_show_their_order(first_id, numbered):
         rows[3]["id"] = 99
     turned = [*rows[5:], *rows[:5]]
     found, fixed = mended(turned, gold(12))
-    said = ["fixed: predictions: sorted 12 rows in the order of their ids [order]"]
+    said = ["fixed: predictions: put 12 rows into the order of their ids [order]"]
     assert (found, fixed.changes) == ((rows, said) if numbered else (turned, []))
 
 

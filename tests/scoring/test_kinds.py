@@ -269,7 +269,7 @@ def test_the_recorded_figures_of_the_baselines(tmp_path, system):
         file = tmp_path / name
         shutil.copy(DATA / "cap2025" / "baselines" / system / name, file)
         if file.read_bytes().startswith(b"["):  # they are one JSON list, which .json is for
-            with pytest.raises(InvalidInput, match=r"got one JSON list \(name the file .json\)"):
+            with pytest.raises(InvalidInput, match=r"got one JSON list \(use the ending .json\)"):
                 score(file, DATA / "cap2025", edition="cap2025")
             file = file.rename(file.with_suffix(".json"))
         (result,) = score(file, DATA / "cap2025", edition="cap2025", by=()).results
