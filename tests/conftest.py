@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import gc
 import importlib
 import json
 import os
@@ -59,6 +60,8 @@ MODELS = {
     "test_similarity",
     "test_windows",
 }
+#: The files that take longest. They start first, so that all processes end together.
+LONGEST = ("test_doc_pages", "test_golden", "test_help", "test_site", "test_no_code_from_files")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -86,6 +89,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no other files for the tests that run a model."""
+    only_models = config.option.markexpr == "models" and collection_path.suffix == ".py"
+    return (only_models and collection_path.stem not in {*MODELS, "test_golden"}) or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for garbage neither while the tests are imported nor later in what they import."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(params=["quick", "slow"])
