@@ -142,6 +142,18 @@ def done(shroom):
 
 
 @pytest.fixture
+def noted(shroom):
+    """Run a command line that succeeds; return stderr."""
+
+    def call(*args):
+        code, _, err = shroom(*args)
+        assert code == 0, err
+        return err
+
+    return call
+
+
+@pytest.fixture
 def in_json(done):
     """Run a command line that succeeds with --format json; return what it prints, read strictly."""
 
