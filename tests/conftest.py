@@ -20,6 +20,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from shroom.cli import run
 from shroom.core.printing import TABLE_WIDTH
+from shroom.detectors.cross_encoder.detector import MODEL
+from shroom.detectors.cross_encoder.model_folder import ModelFolder
 
 # Time is never what a test is about, least of all on a busy machine. CI looks longer.
 settings.register_profile(
@@ -199,6 +201,23 @@ def tiny(tmp_path_factory):
         return str(maker(tmp_path_factory.mktemp(kind), *given, **more))
 
     return make
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _opened_once():
+    """Open the shipped cross-encoder once for all tests of a process: it takes a second."""
+    opened, sessions = ModelFolder._opened, {}
+
+    def once(self, precision):
+        if (self.folder, precision) != (MODEL, "int8"):
+            return opened(self, precision)
+        if not sessions:
+            sessions[precision] = opened(self, precision)
+        return sessions[precision]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ModelFolder, "_opened", once)
+        yield
 
 
 @pytest.fixture(scope="session")
