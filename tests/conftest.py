@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import gc
 import importlib
 import json
 import os
@@ -19,6 +20,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from shroom.cli import run
 from shroom.core.printing import TABLE_WIDTH
+from shroom.detectors.cross_encoder.detector import MODEL
+from shroom.detectors.cross_encoder.model_folder import ModelFolder
 
 # Time is never what a test is about, least of all on a busy machine. CI looks longer.
 settings.register_profile(
@@ -59,6 +62,8 @@ MODELS = {
     "test_similarity",
     "test_windows",
 }
+#: The files that take longest. They start first, so that all processes end together.
+LONGEST = ("test_doc_pages", "test_golden", "test_help", "test_site", "test_no_code_from_files")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -86,6 +91,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no other files for the tests that run a model."""
+    only_models = config.option.markexpr == "models" and collection_path.suffix == ".py"
+    return (only_models and collection_path.stem not in {*MODELS, "test_golden"}) or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Look for garbage neither while the tests are imported nor later in what they import."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(params=["quick", "slow"])
@@ -116,6 +139,18 @@ def done(shroom):
         code, out, err = shroom(*args)
         assert code == 0, err
         return out
+
+    return call
+
+
+@pytest.fixture
+def noted(shroom):
+    """Run a command line that succeeds; return stderr."""
+
+    def call(*args):
+        code, _, err = shroom(*args)
+        assert code == 0, err
+        return err
 
     return call
 
@@ -166,6 +201,23 @@ def tiny(tmp_path_factory):
         return str(maker(tmp_path_factory.mktemp(kind), *given, **more))
 
     return make
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _opened_once():
+    """Open the shipped cross-encoder once for all tests of a process: it takes a second."""
+    opened, sessions = ModelFolder._opened, {}
+
+    def once(self, precision):
+        if (self.folder, precision) != (MODEL, "int8"):
+            return opened(self, precision)
+        if not sessions:
+            sessions[precision] = opened(self, precision)
+        return sessions[precision]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ModelFolder, "_opened", once)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
 """The workers of both platforms, emulated: their layout of files, and how they call a program."""
 
+import compileall
 import io
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -35,7 +37,10 @@ class Worker:
         competition = unzip(bundle / "codabench.zip", root / "competition")
         described = yaml.safe_load((competition / "competition.yaml").read_text())
         task = described["tasks"][phase]
-        unzip(competition / task["scoring_program"], root / "program")
+        compiled = bundle / "compiled" / task["scoring_program"]
+        if not compiled.exists():  # once, for all runs of this bundle
+            compileall.compile_dir(unzip(competition / task["scoring_program"], compiled), quiet=2)
+        shutil.copytree(compiled, root / "program")
         unzip(competition / task["reference_data"], root / "input" / "ref")
         self.keys = [column["key"] for column in described["leaderboards"][0]["columns"]]
         (root / "input" / "res").mkdir()

@@ -8,13 +8,7 @@ from doc_pages import Folder
 
 #: How many commands and snippets are only parsed, by the reason. Their outputs may be wrong, so one
 #: more is a decision (``python tests/doc_blocks.py`` counts them).
-ONLY_PARSED = {
-    "a download": 12,
-    "a server": 19,
-    "an installation": 29,
-    "minutes": 5,
-    "a form": 7,
-}
+ONLY_PARSED = {"a download": 12, "a server": 19, "an installation": 29, "minutes": 5, "a form": 7}
 BLOCKS = {page.relative_to(ROOT).with_suffix("").as_posix(): blocks_of(page) for page in PAGES}
 ON_REAL_DATA = [name for name, blocks in BLOCKS.items() if any(block.real for block in blocks)]
 

@@ -154,8 +154,7 @@ def saying(folder: Path, text: str, opened: str = "") -> Path:
     backend.decoder = decoders.ByteLevel()
     backend.add_tokens([piece for piece in pieces if len(piece) > 1])
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend,
-        **dict(zip(("pad_token", "eos_token", "unk_token"), special)),
+        tokenizer_object=backend, **dict(zip(("pad_token", "eos_token", "unk_token"), special))
     )
     tokenizer.chat_template = "{{ messages[0]['content'] + " + repr("\n§" + opened) + " }}"
     size = len(tokenizer)

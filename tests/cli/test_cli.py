@@ -105,13 +105,11 @@ def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
     ("call", "said"),
     [
         ("check S --gold S --data S", "use either --gold or --data"),
-        (
-            "score S S -o a.json",
-            "a.json would contain text, not json; use --format json or another",
-        ),
+        ("compare - - S", "only one input can be stdin (-)"),
+        ("compare S S S --trials 0", "--trials"),
+        ("score S S -o a.json", "a.json would contain text, not json; use --format json or"),
         ("score S S --format json -o A.CSV", "would contain json, not csv; use --format csv or an"),
         ("compare S S S -o a.md", "a.md would contain text, not markdown; use another ending"),
-        ("leaderboard S S -o a.html", "would contain text, not html; use --html or another ending"),
         ("leaderboard S S --html a.pdf", "a.pdf is not an HTML file; use .html"),
     ],
 )

@@ -72,8 +72,7 @@ def changed(row, where, value=...):
 
 @pytest.mark.real
 @pytest.mark.parametrize(
-    ("name", "rows"),
-    [("test_generated", 200), ("test_autolabeled", 200), ("test_autoranked", 102)],
+    ("name", "rows"), [("test_generated", 200), ("test_autolabeled", 200), ("test_autoranked", 102)]
 )
 def test_every_line_is_written_back_as_it_stood(name, rows):
     path = REAL / f"{name}.jsonl"
@@ -81,24 +80,6 @@ def test_every_line_is_written_back_as_it_stood(name, rows):
     assert (len(found.records), found.dropped, list(found.problems)) == (rows, 0, [])
     assert "".join(line + "\n" for line in lines(found.records)).encode() == path.read_bytes()
     assert not any(record.extra for record in found.records)
-
-
-@pytest.mark.real
-def test_the_figures():
-    assert read(REAL).rows == 502
-    labelled = read(REAL / "test_autolabeled.jsonl").records
-    counts = {"all-right": 151, "all-wrong": 45, "partial-right": 4}
-    assert Counter(q.category for q in labelled) == counts
-    types = Counter(g.type for q in labelled for g in q.generation)
-    assert types == {"normal": 1000, "uncertainty": 1000}
-    assert all(each in q.generation for q in labelled for each in q.rank)
-    by_question = {q.question: q for q in labelled if len(q.rank) >= 2}
-    ranked = read(REAL / "test_autoranked.jsonl").records
-    assert len(ranked) == len(by_question) == 102
-    for row in ranked:
-        question = by_question[row.query[0].text]
-        assert row.task == question.category
-        assert row.preference == tuple(each.text for each in question.rank)
 
 
 @pytest.mark.real

@@ -13,12 +13,7 @@ from conftest import DATA, felm_row, write_lines
 from shroom.core.problems import ShroomError
 from shroom.datasets import felm
 from shroom.datasets.felm_scores import scored
-from shroom.detectors.judge.felm_methods import (
-    SEGMENTS,
-    Response,
-    SegmentJudge,
-    wrong_segments,
-)
+from shroom.detectors.judge.felm_methods import SEGMENTS, Response, SegmentJudge, wrong_segments
 from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.run_settings import Run
 
@@ -222,9 +217,8 @@ def test_an_interrupted_prediction_goes_on(
 
 
 @pytest.mark.parametrize("detector", ["lexical", "cross-encoder"])
-def test_another_detector_names_the_way_out(shroom, data, detector, tmp_path):
-    code, _, err = shroom("predict", detector, data, "-o", tmp_path / "p.json")
-    assert code == 1
+def test_another_detector_names_the_way_out(refused, data, detector, tmp_path):
+    err = refused("predict", detector, data, "-o", tmp_path / "p.json")
     assert "to judge its segments, run 'shroom predict judge FILE'" in err
     assert "run 'shroom datasets convert felm'" in err
 

@@ -8,14 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import SAMPLE, write_json
-from tiny_models import (
-    ENCODER_ARCHITECTURES,
-    HIDDEN,
-    TEXT,
-    change,
-    encoder,
-    write_modules,
-)
+from tiny_models import ENCODER_ARCHITECTURES, HIDDEN, TEXT, change, encoder, write_modules
 
 from shroom.core.datapoint import TASKS, Datapoint, Task
 from shroom.core.problems import ShroomError

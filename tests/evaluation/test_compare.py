@@ -188,15 +188,6 @@ def test_gold_from_a_pipe_is_refused(systems, tmp_path, refused):
     assert "write it to a file first" in refused("compare", *systems[0], tmp_path / "fifo")
 
 
-def test_wrong_command_lines(systems, refused):
-    places, truth = systems
-    refused("compare", "-", "-", truth, code=2)
-    for option, value in (("--confidence", "1"), ("--trials", "0")):
-        refused("compare", *places, truth, option, value, code=2)
-    err = refused("compare", *places, truth, "--metrics", "acuracy", code=2)
-    assert "did you mean 'accuracy'" in err
-
-
 def test_all_problems_of_all_submissions_are_told(systems, refused):
     places, truth = systems
     for place, bad in zip(places[:2], ("0.5", None)):

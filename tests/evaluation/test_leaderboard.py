@@ -219,13 +219,6 @@ def test_what_is_no_submission(places, shroom):
     assert "README" not in err
 
 
-def test_why_a_folder_contains_no_submission(places, tmp_path, refused):
-    path = tmp_path / "tables" / "csvteam.csv"
-    write_json(path, [])
-    err = refused("leaderboard", path.parent, places[1])
-    assert f"{path}: ignored, because the name of a table must contain its split and track" in err
-
-
 @pytest.mark.linux
 def test_files_zips_folders_and_links_of_any_kind(tmp_path, shroom):
     folder, truth = contest(tmp_path / "c", {"folder": 0.3}, files=(AGNOSTIC, AWARE))
@@ -256,15 +249,6 @@ def test_two_files_for_one_track_are_no_choice(places, shroom, other):
     assert "[file-twice]" in entry["problems"][0]
 
 
-def test_two_files_whose_names_tell_different_tracks(tmp_path, refused):
-    truth = gold(12)
-    write_json(tmp_path / "gold.json", truth)
-    for name in ("a.json", f"a.{AWARE}", f"b.{AWARE}"):
-        write_json(tmp_path / "s" / name, answers(truth, 0.5))
-    err = refused("leaderboard", tmp_path / "s", tmp_path / "gold.json", *FEW)
-    assert "the same system and track as" in err
-
-
 @pytest.mark.linux
 @pytest.mark.parametrize("kind", ["folder", "file", "symbolic link", "another name"])
 def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
@@ -282,16 +266,22 @@ def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
 def test_refusals(places, tmp_path, refused):
     folder, truth = places
     (tmp_path / "empty").mkdir()
+    table = write_json(tmp_path / "tables" / "csvteam.csv", [])
+    for name in ("a.json", f"a.{AWARE}", f"b.{AWARE}"):
+        write_json(tmp_path / "twice" / name, said(places))
+    plain = shutil.copy(truth / AWARE, tmp_path / "gold.json")
     single = "a single submission; put all submissions into one folder"
-    for args, expected, said in (
+    for args, expected, told in (
         ((tmp_path / "empty", truth), 1, "contains no submission"),
+        ((table.parent, truth), 1, f"{table}: ignored, because the name of a table must contain"),
+        ((tmp_path / "twice", plain), 1, "the same system and track as"),
         ((truth, truth), 1, "the submissions and the gold are the same folder"),
         ((folder, "-"), 1, "cannot come from a pipe"),
         ((folder / "good" / AWARE, truth), 2, single),
         ((folder / "good", truth), 1, single),
         ((folder, tmp_path / "nowhere"), 2, "does not exist"),
     ):
-        assert said in refused("leaderboard", *args, code=expected)
+        assert told in refused("leaderboard", *args, code=expected)
     for call in (leaderboard, submissions_in):
         with pytest.raises(ShroomError):
             call(folder / "good" / AWARE, truth)

@@ -122,10 +122,7 @@ CHANGING = [
 
 @pytest.mark.parametrize(
     ("told", "workers"),
-    [
-        *((one, 5) for one in (*SAME, "default")),
-        *((one, 1) for one in (*CHANGING, "dynamic")),
-    ],
+    [*((one, 5) for one in (*SAME, "default")), *((one, 1) for one in (*CHANGING, "dynamic"))],
     ids=str,
 )
 def test_a_model_that_changes_itself_computes_one_batch_at_a_time(told, workers, made, monkeypatch):
