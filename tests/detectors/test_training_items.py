@@ -1,4 +1,4 @@
-"""What a fitted detector answers for the items that the detector was fitted on: their out-of-fold p."""
+"""What a fitted detector returns for its training items: their out-of-fold p."""
 
 import json
 

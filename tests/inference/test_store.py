@@ -180,10 +180,7 @@ def test_a_file_of_others_is_never_overwritten(tmp_path, resume):
     store = Store(tmp_path / "cache")
     store.put("s", {"k": b"v"})
     store.close()
-    message = (
-        f"^{path} already exists and is not from an interrupted run, so it is not "
-        "overwritten; move it, "
-    )
+    message = f"^{path} already exists and is not from an interrupted run, so it is kept; move it, "
     message += "or specify another output$"
     for content, match in (
         ((tmp_path / "theirs").read_bytes(), "is not from an interrupted run"),
