@@ -11,18 +11,17 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from msgspec import Meta
 
+from shroom.annotate.generations import read_each
 from shroom.annotate.words import CHINESE, language_of
 from shroom.core.paths import Source
 from shroom.core.printing import counted
-from shroom.core.problems import InvalidInput, Problems, ShroomError, show
-from shroom.datasets.collection import items_of
+from shroom.core.problems import Problems, ShroomError, show
 from shroom.datasets.dreamcatcher import NORMAL, UNCERTAIN
 from shroom.datasets.queries import folded, is_debate_question
 from shroom.detectors.judge.asking import Asking
 from shroom.detectors.settings import Natural
 from shroom.inference.language_model.model import Question, Template
 from shroom.inference.run_settings import Run
-from shroom.scoring.input_files import documents_among_others
 
 #: The prompt of a refusal, by whether the question is in Chinese.
 REFUSALS = {
@@ -53,17 +52,17 @@ class Answers:
     ) -> None:
         self._n = {NORMAL: normal, UNCERTAIN: refusals}
         self._normal = _template("template", template)
-        self._refusals = {
-            chinese: _template("refusal", refusal or form) for chinese, form in REFUSALS.items()
-        }
+        self._refusals = {it: _template("refusal", refusal or REFUSALS[it]) for it in REFUSALS}
 
     def items(self, question: str) -> list[Item]:
-        refusal = self._refusals[language_of([question]) == CHINESE]
-        return [
-            Item(kind, template.fill(question=question), number)
-            for kind, template in ((NORMAL, self._normal), (UNCERTAIN, refusal))
-            for number in range(self._n[kind])
-        ]
+        chinese = language_of([question]) == CHINESE
+        templates = {NORMAL: self._normal, UNCERTAIN: self._refusals[chinese]}
+        prompts = {kind: template.fill(question=question) for kind, template in templates.items()}
+        return [Item(kind, prompts[kind], i) for kind, n in self._n.items() for i in range(n)]
+
+
+def _template(name: str, form: str) -> Template:
+    return Template.parse(form, name, ("question",), ("question",))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -103,21 +102,16 @@ def _questions(items: Sequence[Item]) -> list[Question]:
 def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str, Any]]:
     """Return the rows of files, each of which has a question."""
     problems = Problems() if problems is None else problems
-    questions: list[dict[str, Any]] = []
-    documents = (it for path in paths for it in documents_among_others(path, problems))
-    for file, rows in items_of(documents, problems):
-        for index, row in enumerate(rows):
-            question = row.get("question") if isinstance(row, dict) else None
-            if isinstance(question, str) and question.strip():
-                questions.append(row)
-            else:
-                expected = 'an object with a text under "question"'
-                problems.add("key-missing", file, expected, show(row), index=index)
-    if not questions and not problems.errors:
-        problems.add("empty", ", ".join(map(str, paths)), "questions", "none")
-    if problems.errors:
-        raise InvalidInput(problems)
-    return questions
+
+    def row_with_question(file: str, index: int, row: Any) -> dict[str, Any] | None:
+        question = row.get("question") if isinstance(row, dict) else None
+        if isinstance(question, str) and question.strip():
+            return row  # type: ignore[no-any-return]
+        expected = 'an object with a text under "question"'
+        problems.add("key-missing", file, expected, show(row), index=index)
+        return None
+
+    return read_each(row_with_question, "questions", paths, problems)
 
 
 def with_generations(
@@ -127,10 +121,6 @@ def with_generations(
     before = row.get("generation")
     added = [{"text": text, "type": item.kind} for item, text in zip(items, texts) if text]
     return {**row, "generation": [*(before if isinstance(before, list) else []), *added]}
-
-
-def _template(name: str, form: str) -> Template:
-    return Template.parse(form, name, ("question",), ("question",))
 
 
 #: The form of each example and the text around the examples, by the name of the prompt. The

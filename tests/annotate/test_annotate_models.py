@@ -6,7 +6,7 @@ import tiny_models
 from generated import random_questions, scores_of
 
 from shroom.annotate import as_detectors, base
-from shroom.annotate.base import SCORERS, Failure, Scorer, value_of
+from shroom.annotate.base import SCORERS, Scorer, value_of
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.comparison import NLI, SelfCheck
 from shroom.annotate.scorers.reward import Reward
@@ -309,7 +309,7 @@ class Fixed(Scorer):
     def compute(self, items, run):
         del run
         return [
-            Failure("no way")
+            ShroomError("no way")
             if generations[0][0] == "bad"
             else {"x": float(answer == generations[0][0])}
             for _, answer, generations, _ in items

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.scorers.hidden_states import QUESTION, Frame
+from shroom.annotate.scorers.hidden_states import Frame
 from shroom.annotate.scorers.probe_fitting import Figures, Probe
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
@@ -23,7 +23,6 @@ from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
-from shroom.inference import hub
 from shroom.learners.calibrators import Platt
 from shroom.learners.logistic import sigmoid
 from shroom.scoring.display.text import confidence, doubts, ends, figure, how_made, within
@@ -74,24 +73,24 @@ class SavedProbe(Result):
     @property
     def verdict(self) -> str:
         """Whether the probe beats chance, and whether its labels beat the majority label."""
-        figures = self.figures
-        auroc, accuracy = (figures.nested[name] for name in ("auroc", "accuracy"))
+        figures, nested, effects = self.figures, self.figures.nested, []
+        auroc, accuracy = nested["auroc"], nested["accuracy"]
         n = figures.right + figures.wrong
         if auroc.ci is None:
             return (
                 f"The probe cannot be judged: its AUROC of {auroc} has no confidence interval "
                 f"(n = {n})."
             )
-        effect = {1: "better than", -1: "worse than", 0: "not significantly better than"}
-        chance, majority = (
-            effect[compared(figures.nested[name].ci, figures.floor[name])]
-            for name in ("auroc", "accuracy")
-        )
+        for name in ("auroc", "accuracy"):
+            low, high = nested[name].ci or (0.0, 1.0)
+            worse = "worse than" if high < figures.floor[name] else "not significantly better than"
+            effects.append("better than" if low > figures.floor[name] else worse)
         return (
-            f"The probe is {chance} chance at predicting which questions {self.name} can answer: "
-            f"its cross-validated AUROC is {figure(auroc.value)} ({within(auroc.ci, figures.how)}, "
-            f"n = {n}). Its accuracy of {figure(accuracy.value)} ({ends(accuracy.ci)}) is "
-            f"{majority} the majority label's {figure(figures.floor['accuracy'])}."
+            f"The probe is {effects[0]} chance at predicting which questions {self.name} can "
+            f"answer: its cross-validated AUROC is {figure(auroc.value)} "
+            f"({within(auroc.ci, figures.how)}, n = {n}). Its accuracy of "
+            f"{figure(accuracy.value)} ({ends(accuracy.ci)}) is {effects[1]} the majority label's "
+            f"{figure(figures.floor['accuracy'])}."
         )
 
     @property
@@ -208,10 +207,10 @@ class SavedProbe(Result):
     @classmethod
     def _of(cls, about: Mapping[str, Any], numbers: Mapping[str, NDArray[Any]]) -> SavedProbe:
         mean, scale, weights, check = (np.asarray(numbers[key], np.float64) for key in _VECTORS)
-        slope, height = (float(about["calibration"][key]) for key in ("slope", "intercept"))
-        intercept = float(about["intercept"])
+        probe = Probe(mean, scale, weights, float(about["intercept"]))
+        curve = Platt(*(float(about["calibration"][key]) for key in ("slope", "intercept")))
         sound = mean.ndim == 1 and mean.shape == scale.shape == weights.shape
-        values = [*mean, *scale, *weights, *check, slope, height, intercept]
+        values = [*mean, *scale, *weights, *check, probe.intercept, curve.slope, curve.intercept]
         if not sound or not np.isfinite(values).all() or not (scale > 0).all():
             raise ValueError("numbers are missing, or not finite")
         return cls(
@@ -219,83 +218,17 @@ class SavedProbe(Result):
             revision=about["revision"],
             layer=int(about["layer"]),
             frame=msgspec.convert(about["frame"], Frame),
-            probe=Probe(mean, scale, weights, intercept),
-            curve=Platt(slope, height),
+            probe=probe,
+            curve=curve,
             check=check,
             figures=Figures.from_dict(about["figures"]),
             left_out=dict(about["left_out"]),
         )
 
 
-@dataclass(frozen=True)
-class LinearProbe:
-    """A probe of the source's program: a linear layer with a sigmoid, on the raw state."""
-
-    # Its layer may be negative, and its identity is a digest of the file, the model and the layer.
-
-    model: str
-    layer: int
-    weights: NDArray[np.float64]
-    bias: float
-    identity: str
-    frame: ClassVar[Frame] = Frame("completion", QUESTION, "last", "", "")
-    revision: ClassVar[str | None] = None
-
-    @classmethod
-    def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
-        """Return the probe whose ``state_dict`` is in a PyTorch file."""
-        named = _LAYER.findall(path.stem)
-        if model is None:
-            raise ShroomError(f"{path} contains only weights; specify the model of the probe")
-        if layer is None and not named:
-            raise ShroomError(f"{path} contains only weights; specify the layer of the probe")
-        number = int(named[-1]) if layer is None else layer
-        require("models", "torch")
-        import torch
-
-        try:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-            (weights,) = np.asarray(state.pop("linear.weight").double().numpy())
-            (bias,) = np.asarray(state.pop("linear.bias").double().numpy())
-        except OSError as error:
-            raise ShroomError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except Exception as error:  # a file can make the library raise anything
-            raise _unreadable(path) from error
-        if state or weights.ndim != 1 or not np.isfinite([*weights, bias]).all():
-            raise _unreadable(path)
-        about = f"{digest(path.read_bytes())} {hub.identity(model)} layer {number}"
-        return cls(model, number, weights, float(bias), about)
-
-    def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
-        return np.asarray(sigmoid(np.asarray(states, np.float64) @ self.weights + self.bias))
-
-    def refuse_another(self, state: NDArray[Any], name: str) -> None:
-        """Raise :class:`ShroomError` if states and probe have different sizes."""
-        if state.shape != self.weights.shape:
-            sizes = f"its states have {len(state)} values, but the probe has {len(self.weights)}"
-            raise ShroomError(f"{name} is not the model that the probe was trained on: {sizes}")
-
-
-def _unreadable(path: Path) -> ShroomError:
-    return ShroomError(
-        f"{path} is not the state_dict of a linear probe (linear.weight and linear.bias); only "
-        "weights are read, never pickled objects"
-    )
-
-
-def compared(ci: tuple[float, float] | None, floor: float) -> int:
-    """Return 1 if an interval is above a floor, -1 if it is below, 0 if neither."""
-    low, high = ci or (floor, floor)
-    return int(low > floor) - int(high < floor)
-
-
 def describe_left_out(left_out: Mapping[str, int]) -> str:
     """Return a description of the questions that were left out."""
     return "left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items())
-
-
-def identity(folder: Path) -> str:
-    return digest((folder / ABOUT).read_bytes())
 
 
 def digest(data: bytes) -> str:
