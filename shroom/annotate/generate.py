@@ -12,7 +12,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from msgspec import Meta
 
 from shroom.annotate.generations import read_each
-from shroom.annotate.words import CHINESE, language_of
+from shroom.annotate.prompts import QUERIES, REFUSALS
+from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError, show
@@ -22,14 +23,6 @@ from shroom.detectors.judge.asking import Asking
 from shroom.detectors.settings import Natural
 from shroom.inference.language_model.model import Question, Template
 from shroom.inference.run_settings import Run
-
-#: The prompt of a refusal, by whether the question is in Chinese.
-REFUSALS = {
-    True: "{question}\n\n假设你缺乏回答这个问题所需的知识。"
-    "请简短地回答说你不知道或不确定，不要给出答案。",
-    False: "{question}\n\nSuppose that you lack the knowledge to answer this. Reply briefly that "
-    "you do not know or are not sure, and give no answer.",
-}
 
 
 class Item(NamedTuple):
@@ -52,11 +45,13 @@ class Answers:
     ) -> None:
         self._n = {NORMAL: normal, UNCERTAIN: refusals}
         self._normal = _template("template", template)
-        self._refusals = {it: _template("refusal", refusal or REFUSALS[it]) for it in REFUSALS}
+        self._refusals = {
+            language: _template("refusal", refusal or form) for language, form in REFUSALS.items()
+        }
 
     def items(self, question: str) -> list[Item]:
-        chinese = language_of([question]) == CHINESE
-        templates = {NORMAL: self._normal, UNCERTAIN: self._refusals[chinese]}
+        language = CHINESE if language_of([question]) == CHINESE else ENGLISH
+        templates = {NORMAL: self._normal, UNCERTAIN: self._refusals[language]}
         prompts = {kind: template.fill(question=question) for kind, template in templates.items()}
         return [Item(kind, prompts[kind], i) for kind, n in self._n.items() for i in range(n)]
 
@@ -123,32 +118,6 @@ def with_generations(
     return {**row, "generation": [*(before if isinstance(before, list) else []), *added]}
 
 
-#: The form of each example and the text around the examples, by the name of the prompt. The
-#: source's prompt is quoted from davinci_debate/generate_questions.py of
-#: github.com/nelson-liu/evaluating-verifiability-in-generative-search-engines (MIT).
-PROMPTS = {
-    "kit": (
-        "{query}",
-        """\
-Here are questions for debate, one on each line:
-
-{examples}
-
-Write one more question for debate, about another matter than any of these.
-It has the word "should" and ends with a question mark.
-Answer with the question alone, on one line.""",
-    ),
-    "source": (
-        "Question: {query}",
-        """\
-An intelligent computer system is constructed. It is friendly and safe. \
-The system generates debate questions that can be used to have interesting \
-discussions between people. The questions the system came up with are:
-
-{examples}
-Question:""",
-    ),
-}
 #: Decoration of a line in chats: list markers, labels, quotes, asterisks.
 _MARK = re.compile(r"(?:[-•–]\s+|\d+[.)]\s+|(?:debate )?(?:question|query):)[*\s]*", re.IGNORECASE)
 _AROUND = " *_`\"'“”‘’"
@@ -174,8 +143,7 @@ class Prompts:
     ) -> None:
         # A line break in a seed would split it into two examples.
         self.seeds = list(dict.fromkeys(" ".join(text.split()) for text in seeds))
-        self._example, self._template = PROMPTS[prompt]
-        self._examples, self._seed = examples, seed
+        self._prompt, self._examples, self._seed = QUERIES[prompt], examples, seed
         if len(self.seeds) < examples:
             raise ShroomError(
                 f"each prompt needs {counted(examples, 'seed query')}, but there "
@@ -191,8 +159,8 @@ class Prompts:
             # A string as seed gives the same draw in every version of Python.
             draw = random.Random(f"{self._seed} {call}")  # noqa: S311 - no secret
             queries = draw.sample(self.seeds, self._examples)
-            lines = "\n".join(self._example.format(query=query) for query in queries)
-            prompt = self._template.format(examples=lines)
+            lines = "\n".join(self._prompt["example"].format(query=query) for query in queries)
+            prompt = self._prompt["template"].format(examples=lines)
             items.append(Item("query", prompt, seen[prompt]))
             seen[prompt] += 1
         return items

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import convert, to_builtins
 
+from shroom.core.json_reading import BROKEN
 from shroom.core.json_writing import json_lines, without_nan
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems
@@ -49,7 +50,7 @@ def read_each(
         value
         for file, rows in items_of(documents, problems)
         for index, row in enumerate(rows)
-        if (value := read_row(file, index, row)) is not None
+        if row is not BROKEN and (value := read_row(file, index, row)) is not None
     ]
     if not values and not problems.errors:
         problems.add("empty", ", ".join(map(str, paths)), what, "none")

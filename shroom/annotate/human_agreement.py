@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Annotated, Any
 
 import numpy as np
@@ -98,32 +99,24 @@ class Agreements(Result):
 
     def tables(self) -> list[Table]:
         """Return how well each score agrees with people, and how to read the table."""
-        rows: list[Row] = [
-            (
-                row.score,
-                row.n,
-                row.direction,
-                *(Estimate(row.scores.get(it), row.intervals.get(it)) for it in _METRICS),
-            )
-            for row in self.scores
-        ]
+        rows: list[Row] = []
+        for row in self.scores:
+            cells = (Estimate(row.scores.get(it), row.intervals.get(it)) for it in _METRICS)
+            rows.append((row.score, row.n, row.direction, *cells))
         majority = max(self.wrong, self.judged - self.wrong) / max(self.judged, 1)
+        are = "is" if self.wrong == 1 else "are"
+        wrong = f"{self.wrong} of {counted(self.judged, 'judged generation')} {are} wrong"
         notes = [
-            (
-                f"{self.wrong} of {counted(self.judged, 'judged generation')} "
-                f"{'is' if self.wrong == 1 else 'are'} wrong, "
-                f"so the accuracy of the majority label is {majority:.3f}"
-            ),
+            f"{wrong}, so the accuracy of the majority label is {majority:.3f}",
             "the thresholds for accuracy and kappa are cross-validated by question",
         ]
         if self.how.resamples:
             made = how_made(self.how, f"{self.how.resamples} resamples of questions")
             notes.append(f"{100 * self.how.confidence:.12g}% {made}")
-            notes += doubts(
-                (f"{row.score}, {it}", ci)
-                for row in self.scores
-                for it, ci in row.intervals.items()
-            )
+            ends_of: dict[str, Any] = {}
+            for row in self.scores:
+                ends_of |= {f"{row.score}, {it}": ci for it, ci in row.intervals.items()}
+            notes += doubts(ends_of.items())
         if self.unknown:
             notes.append(f"judgements without a matching generation: {self.unknown}")
         return [Table(heads=("", "n", "higher is", *_METRICS), rows=rows), Table(notes=notes)]
@@ -146,21 +139,16 @@ def _check(judgement: Judgement, report: Report) -> None:
         report.add("label-value", "label", " or ".join(f'"{label}"' for label in LABELS))
 
 
-FORM = Form(
-    {"": Judgement},
-    check=_check,
-    same=lambda judgement: (judgement.question, judgement.text),
-    needs=("question", "text"),
-)
+_KEY = ("question", "text")
+FORM = Form({"": Judgement}, check=_check, same=attrgetter(*_KEY), needs=_KEY)
 
 
 def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgements:
     """Return human judgements of generations."""
-    judgements: dict[tuple[str, str], float] = {}
-    for each in records.read("judgements", FORM, *paths, problems=problems).records:
-        p = LABELS[each.label] if each.p is None else each.p
-        judgements.setdefault((each.question, each.text), p)
-    return judgements
+    rows = records.read("judgements", FORM, *paths, problems=problems).records
+    p = [LABELS[row.label] if row.p is None else row.p for row in rows]
+    # The first of repeated judgements counts.
+    return dict(zip(map(attrgetter(*_KEY), reversed(rows)), reversed(p)))
 
 
 def agreement(

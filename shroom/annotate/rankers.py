@@ -247,7 +247,7 @@ def column(name: str, questions: Sequence[Question]) -> NDArray[np.float64]:
     values = [value_of(generation, name) for q in questions for generation in q.generation]
     values = [value for value in values if value is not None]
     for value in values:
-        if isinstance(value, (str, list, dict)) or not abs(value) <= _MOST:
+        if not isinstance(value, (int, float)) or not abs(value) <= _MOST:
             message = f"{name}: expected numbers of at most {_MOST:g}, got {show(value)}"
             raise ShroomError(f"{message}; correct the value, or choose other scores")
     return np.array(values, np.float64)

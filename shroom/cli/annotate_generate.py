@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from shroom.annotate.generate import (
-    PROMPTS,
     Answers,
     Generator,
     Item,
@@ -21,6 +20,7 @@ from shroom.annotate.generate import (
     read_rows,
     with_generations,
 )
+from shroom.annotate.prompts import QUERIES
 from shroom.cli import group
 from shroom.cli.options import (
     INPUT,
@@ -198,7 +198,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
 @option(
     "--prompt",
     "Send the kit's prompt ('kit'), or the prompt used to generate davinci-debate ('source').",
-    PROMPTS,
+    QUERIES,
     "kit",
 )
 @option("--examples", "Number of seed queries in each prompt.", click.IntRange(1), 10)

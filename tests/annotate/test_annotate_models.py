@@ -160,14 +160,6 @@ def test_reward_by_hand(rewards, form, template):
         assert scores["rm_score"] == pytest.approx(value, abs=2e-4)
 
 
-def test_a_configuration_that_names_the_end_as_padding_is_noted(rewards):
-    for form, n in (("named", 1), ("one mark", 0)):
-        notes = []
-        asked = random_questions(1, WORDS)
-        scores_of(Reward(str(rewards[form])), *asked, run=Run(note=notes.append))
-        assert len(notes) == n, form
-
-
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [

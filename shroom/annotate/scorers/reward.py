@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from shroom.annotate.base import Item, Scorer, Scores
+from shroom.annotate.prompts import REWARDS
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import UNCERTAIN, Question
@@ -22,33 +23,6 @@ from shroom.inference.tokenization import PairReader, in_chat, plain
 FORMS = CHAT, PAIR = "chat", "pair"
 _PLACES = ("question", "generation", "end")
 _QUESTION_PLACES = ("question", "task")
-
-
-class Prompt(NamedTuple):
-    """The form of a text that a reward model reads."""
-
-    template: str | None
-    # Forms with ``{question}`` and ``{task}``, which is the generation's ``type`` or ``task``.
-    question: str
-    refusal: str
-
-
-#: The prompts of the source's program (scorer/reward_model_scorer.py): the Chinese one, and that of
-#: ``model_type: llama2_13b_en``.
-_TASK = "请回答下列{task}问题：{question}"
-PROMPTS = {
-    "dreamcatcher": Prompt(
-        "<human>:{question}\n<bot>:{generation}{end}",
-        _TASK,
-        f"{_TASK}\n对于这个问题，请简短地回答你由于缺乏对应的知识或信息，因此不知道或不确定答案。",
-    ),
-    "dreamcatcher-en": Prompt(
-        "[INST] <<SYS>><</SYS>>{question} [/INST] {generation}{end}",
-        _TASK,
-        f"{_TASK}\nFor this question, please answer that you are unsure of the answer due to lack "
-        "of corresponding knowledge or information.",
-    ),
-}
 
 
 @dataclass(eq=False)
@@ -70,23 +44,22 @@ class Reward(Scorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        prompt = PROMPTS.get(self.template or "", Prompt(self.template, "{question}", ""))
-        self._form = prompt.template
+        prompt = REWARDS.get(self.template or "", {"question": "{question}"})
+        self._form = prompt.get("template", self.template)
         self._text = None if self._form in (None, *FORMS) else _parsed(str(self._form))
-        question = self.question or prompt.question
-        refusal = self.refusal or (not self.question and prompt.refusal) or question
+        question = self.question or prompt["question"]
+        refusal = self.refusal or (self.question or prompt.get("refusal", question))
         forms = {"question": question, "refusal": refusal}
         self._templates = {
             name: Template.parse(form, name, _QUESTION_PLACES, _QUESTION_PLACES[:1])
             for name, form in forms.items()
         }
-        self._changed = "" if {question, refusal} == {"{question}"} else f" {forms}"
+        self._about = f"{self._form!r} {forms}"
         self._loaded: dict[Any, tuple[classifier.Classifier, PairReader | _TextReader]] = {}
 
     @cached_property
     def identity(self) -> str:
-        identity = hub.identity(self.model, self.revision)
-        return f"reward {identity} {self._form!r}{self._changed}"
+        return f"reward {hub.identity(self.model, self.revision)} {self._about}"
 
     def places(self, question: Question) -> Sequence[int]:
         return range(len(question.generation))
@@ -108,12 +81,6 @@ class Reward(Scorer):
             run.note(
                 f"{counted(long, 'pair')} (question and generation) had to be truncated: "
                 f"{self.model} reads at most {model.room} tokens"
-            )
-        padding = getattr(model.config, "pad_token_id", None)
-        if padding is not None and padding == model.tokenizer.eos_token_id:
-            run.note(
-                f"{self.model}: config.json uses the end token as padding, so the score is read "
-                "at the token before the end token, as in transformers"
             )
         lengths = np.minimum(lengths, model.room)
         logits = model.logits(items, lengths, reader.batch, f"reward {self._form!r}", run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -38,8 +37,6 @@ _ALIKE = 0.05
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC"}
 FLOOR = "floor: majority label"
 NESTED = "best, chosen within folds"
-#: Endings of PyTorch files, and where the source's notebook writes the layer.
-TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
 _POSITIONS = {
     "last": "at the question's last token",
     "before-answer": "at the last token before the answer",
@@ -66,9 +63,8 @@ class SavedProbe(Result):
 
     def __repr__(self) -> str:
         auroc = self.figures.nested["auroc"]
-        return (
-            f"SavedProbe({self.name}, layer {self.layer}, AUROC {auroc} {auroc.ends}".strip() + ")"
-        )
+        about = f"{self.name}, layer {self.layer}, AUROC {auroc} {auroc.ends}"
+        return f"SavedProbe({about.strip()})"
 
     @property
     def verdict(self) -> str:
@@ -113,9 +109,8 @@ class SavedProbe(Result):
     def _notes(self) -> Iterator[str]:
         figures, how = self.figures, self.figures.how
         out = f"; {describe_left_out(self.left_out)}" if self.left_out else ""
-        counts = ", ".join(
-            f"layer {n} in {counted(k, 'fold')}" for n, k in Counter(figures.chosen).items()
-        )
+        chosen = Counter(figures.chosen).items()
+        counts = ", ".join(f"layer {n} in {counted(k, 'fold')}" for n, k in chosen)
         n = figures.right + figures.wrong
         yield f"{n} questions: {figures.right} 'all-right', {figures.wrong} 'all-wrong'{out}"
         yield f"{self.frame.mode} mode, hidden states {_POSITIONS[self.frame.position]}"
@@ -127,13 +122,10 @@ class SavedProbe(Result):
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
             yield f"{made}; the probe is not refitted"
-            parts = {NESTED: figures.nested}
-            parts |= {f"layer {n}": scores for n, scores in figures.layers.items()}
-            yield from doubts(
-                (f"{part}, {name}", it.ci)
-                for part, scores in parts.items()
-                for name, it in scores.items()
-            )
+            ends_of = {f"{NESTED}, {name}": it.ci for name, it in figures.nested.items()}
+            for n, scores in figures.layers.items():
+                ends_of |= {f"layer {n}, {name}": it.ci for name, it in scores.items()}
+            yield from doubts(ends_of.items())
         if not self.curve.rises:
             yield "in cross-validation, the best probe does not beat chance, so its p is constant"
 
