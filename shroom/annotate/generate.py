@@ -33,27 +33,28 @@ class Item(NamedTuple):
     number: int
 
 
+@dataclass
 class Answers:
-    """The answers and refusals to generate for each question."""
+    """The answers and refusals to generate for each question: their numbers and prompts."""
 
-    def __init__(
-        self,
-        normal: int = 5,
-        refusals: int = 5,
-        template: str = "{question}",
-        refusal: str | None = None,
-    ) -> None:
-        self._n = {NORMAL: normal, UNCERTAIN: refusals}
-        self._normal = _template("template", template)
-        self._refusals = {
-            language: _template("refusal", refusal or form) for language, form in REFUSALS.items()
-        }
+    normal: int = 5
+    refusals: int = 5
+    template: str = "{question}"
+    refusal: str | None = None  # by default a prompt in the question's language
+
+    def __post_init__(self) -> None:
+        self._normal = _template("template", self.template)
+        forms = {language: self.refusal or form for language, form in REFUSALS.items()}
+        self._refusals = {it: _template("refusal", form) for it, form in forms.items()}
 
     def items(self, question: str) -> list[Item]:
         language = CHINESE if language_of([question]) == CHINESE else ENGLISH
-        templates = {NORMAL: self._normal, UNCERTAIN: self._refusals[language]}
-        prompts = {kind: template.fill(question=question) for kind, template in templates.items()}
-        return [Item(kind, prompts[kind], i) for kind, n in self._n.items() for i in range(n)]
+        normal = self._normal.fill(question=question)
+        refusal = self._refusals[language].fill(question=question)
+        return [
+            *(Item(NORMAL, normal, number) for number in range(self.normal)),
+            *(Item(UNCERTAIN, refusal, number) for number in range(self.refusals)),
+        ]
 
 
 def _template(name: str, form: str) -> Template:
@@ -110,11 +111,11 @@ def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str
 
 
 def with_generations(
-    row: Mapping[str, Any], items: Sequence[Item], texts: Sequence[str | None]
+    row: Mapping[str, Any], items: Sequence[Item], texts: Mapping[Item, str]
 ) -> dict[str, Any]:
-    """Return a row with new generations appended; ``None`` marks a missing text."""
+    """Return a row with new generations appended, as far as there are texts for its items."""
     before = row.get("generation")
-    added = [{"text": text, "type": item.kind} for item, text in zip(items, texts) if text]
+    added = [{"text": texts[item], "type": item.kind} for item in items if item in texts]
     return {**row, "generation": [*(before if isinstance(before, list) else []), *added]}
 
 
