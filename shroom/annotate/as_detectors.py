@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.base import SCORERS, Failure, Scorer
+from shroom.annotate.base import SCORERS, Scorer
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
+from shroom.core.registry import settings_of
 from shroom.datasets.dreamcatcher import NORMAL, Generation, Question
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Pairs
@@ -34,10 +35,13 @@ class ScorerDetector(Detector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.scorer = SCORERS.make(self.name, **self.settings())
+        names = settings_of(SCORERS.load(self.name))
+        given = {name: value for name, value in self.settings().items() if name in names}
+        self.scorer = SCORERS.make(self.name, **given)
 
     def settings(self) -> dict[str, Any]:
-        raise NotImplementedError
+        """Return the settings, some of which are those of the scorer."""
+        return self.get_params()
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Values:
         if not datapoints:
@@ -47,16 +51,16 @@ class ScorerDetector(Detector):
         items = []
         for point, (_, premise, _) in zip(owners, pairs.items):
             question, *_ = premises(point, rule=Rule.SRC)
-            generation = Generation(point.hyp, NORMAL)
-            items.append(self.scorer.item(Question(question, premise, None, (generation,)), 0))
-        found = dict(self.scorer.score(list(dict.fromkeys(items)), run))
-        values = np.empty(len(items))
-        for row, (point, item) in enumerate(zip(owners, items)):
-            scores = found[item]
-            if isinstance(scores, Failure):
-                raise ShroomError(f"{self.name}: datapoint {point.name}: {scores.reason}")
-            values[row] = scores[self.field]
-        return pairs.best(self.p_from(values))
+            asked = Question(question, premise, None, (Generation(point.hyp, NORMAL),))
+            items.append(self.scorer.item(asked, 0))
+        scores_of = dict(self.scorer.score(list(dict.fromkeys(items)), run))
+        values = []
+        for point, item in zip(owners, items):
+            scores = scores_of[item]
+            if isinstance(scores, ShroomError):
+                raise ShroomError(f"{self.name}: datapoint {point.name}: {scores}")
+            values.append(scores[self.field])
+        return pairs.best(self.p_from(np.array(values)))
 
     def p_from(self, scores: Values) -> Values:
         """Return p(Hallucination) from scores in [0, 1]: 1 minus the score."""
@@ -77,9 +81,6 @@ class Unigram(ScorerDetector):
     reference: Rule = Rule.GIVEN
     threshold: Share = 0.5  # the label is Hallucination if p is greater
 
-    def settings(self) -> dict[str, Any]:
-        return {"language": self.language}
-
 
 @dataclass(eq=False, repr=False)
 class Reward(ScorerDetector):
@@ -94,9 +95,6 @@ class Reward(ScorerDetector):
     revision: Name | None = None
     template: Text | None = None
     threshold: Share = 0.5  # the label is Hallucination if p is greater
-
-    def settings(self) -> dict[str, Any]:
-        return {"model": self.model, "revision": self.revision, "template": self.template}
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -2,79 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from msgspec import structs
 
+from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
 from shroom.datasets.dreamcatcher import NORMAL, Generation, Question
 from shroom.detectors.settings import convert_fields
 from shroom.inference.run_settings import Run
 
-_TORCH = ("torch", "transformers")
+T = TypeVar("T")
 #: Number of items that are computed and yielded together: a killed run loses one slice.
 SLICE = 128
 
+_ROOM = "shroom.annotate.scorers"
 #: The scorers by name.
 SCORERS = Registry(
     "scorer",
     {
-        "unigram": Entry(
-            "shroom.annotate.scorers.unigram:Unigram",
-            "share of the answer's words that a generation contains, and rarity of the "
-            "generation's words",
-        ),
-        "similarity": Entry(
-            "shroom.annotate.scorers.comparison:Similarity",
-            "similarity of a generation to the answer and to the other generations",
-        ),
-        "nli": Entry(
-            "shroom.annotate.scorers.comparison:NLI",
-            "whether the answer entails or contradicts a generation",
-            _TORCH,
-            "models",
-            "model: an NLI model",
-        ),
-        "selfcheck": Entry(
-            "shroom.annotate.scorers.comparison:SelfCheck",
-            "agreement of a generation with other generations for the same question",
-        ),
+        "unigram": Entry(f"{_ROOM}.unigram:Unigram"),
+        "similarity": Entry(f"{_ROOM}.comparison:Similarity"),
+        "nli": Entry(f"{_ROOM}.comparison:NLI", also="model: an NLI model"),
+        "selfcheck": Entry(f"{_ROOM}.comparison:SelfCheck"),
         "probe": Entry(
-            "shroom.annotate.scorers.probe:Probe",
-            "a linear probe on a language model's hidden states",
-            _TORCH,
-            "models",
-            "probe: a folder written by 'shroom annotate probe train'",
+            f"{_ROOM}.probe:Probe", also="probe: a folder written by 'shroom annotate probe train'"
         ),
-        "judge": Entry(
-            "shroom.annotate.scorers.judge:Judge",
-            "asks a language model whether a generation is right",
-            (),
-            "",
-            "model, and endpoint for a model on another machine",
-        ),
-        "reward": Entry(
-            "shroom.annotate.scorers.reward:Reward",
-            "a reward model's raw score",
-            _TORCH,
-            "models",
-            "model: a reward model",
-        ),
+        "judge": Entry(f"{_ROOM}.judge:Judge"),
+        "reward": Entry(f"{_ROOM}.reward:Reward", also="model: a reward model"),
     },
 )
 
-
-@dataclass(frozen=True)
-class Failure:
-    """The reason why a generation has no scores; a resumed run tries again."""
-
-    reason: str
-
-
-#: The result for one generation: the fields that are added, or a failure.
-Scores = Mapping[str, Any] | Failure
+#: The result for one generation: the fields that are added, or why there are none.
+Scores = Mapping[str, Any] | ShroomError
 #: Everything that a generation's scores depend on except the scorer: tuples of texts, numbers.
 Item = Any
 
@@ -108,7 +70,7 @@ class Scorer:
         """A text that changes if the settings or the weights of a model change."""
         raise NotImplementedError
 
-    def places(self, question: Question) -> tuple[int, ...]:
+    def places(self, question: Question) -> Sequence[int]:
         """Return the places of the generations to score; by default, the normal generations."""
         return normal(question)
 
@@ -121,10 +83,8 @@ class Scorer:
     def score(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, Scores]]:
         """Yield each item with its scores in any order, as soon as the scores are computed."""
         # Scores that have been yielded survive a killed run.
-        by_length = sorted(items, key=lambda item: len(str(item)), reverse=True)
-        for start in range(0, len(items), SLICE):
-            part = by_length[start : start + SLICE]
-            yield from zip(part, self.compute(part, within(run, start, len(part), len(items))))
+        for part, within in slices(items, lambda item: len(str(item)), run):
+            yield from zip(part, self.compute(part, within))
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
         """Return the scores of each item; the items have similar lengths."""
@@ -136,13 +96,31 @@ class Scorer:
         return ""
 
 
-def normal(question: Question) -> tuple[int, ...]:
+def slices(
+    items: Sequence[T], length: Callable[[T], int], run: Run
+) -> Iterator[tuple[Sequence[T], Run]]:
+    """Yield slices, the longest items first, each with a run that reports on all items."""
+    by_length = sorted(items, key=length, reverse=True)
+    for start in range(0, len(items), SLICE):
+        part = by_length[start : start + SLICE]
+
+        def report(done: int, of: int, start: int = start, size: int = len(part)) -> None:
+            run.report(start + size * done // max(1, of), len(items))
+
+        yield part, replace(run, report=report)
+
+
+def normal(question: Question) -> list[int]:
     """Return the places of the normal generations, which are not refusals."""
-    return tuple(
-        place
-        for place, generation in enumerate(question.generation)
-        if generation.type in (NORMAL, None)
-    )
+    return [place for place, it in enumerate(question.generation) if is_normal(it)]
+
+
+def is_normal(generation: Generation) -> bool:
+    """Return whether a generation is an answer, not a refusal."""
+    return generation.type in (NORMAL, None)
+
+
+_KNOWN = {*Generation.__struct_fields__} - {"extra", "text", "type"}
 
 
 def value_of(generation: Generation, name: str) -> Any:
@@ -152,22 +130,10 @@ def value_of(generation: Generation, name: str) -> Any:
 
 def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation:
     """Return a generation with these fields, which replace the fields of an earlier run."""
+    named = {name: value for name, value in scores.items() if name in _KNOWN}
     extra = {
         name: value
         for name, value in {**generation.extra, **scores}.items()
         if name not in scores or (name not in _KNOWN and value is not None)
     }
-    named = {name: value for name, value in scores.items() if name in _KNOWN}
     return structs.replace(generation, **named, extra=extra)
-
-
-_KNOWN = {*Generation.__struct_fields__} - {"extra", "text", "type"}
-
-
-def within(run: Run, start: int, size: int, total: int) -> Run:
-    """Return a run for a part of the items, which reports progress over all items."""
-
-    def report(done: int, of: int) -> None:
-        run.report(start + size * done // max(1, of), total)
-
-    return replace(run, report=report)

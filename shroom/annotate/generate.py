@@ -11,26 +11,18 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from msgspec import Meta
 
-from shroom.annotate.words import CHINESE, language_of
+from shroom.annotate.generations import read_each
+from shroom.annotate.prompts import QUERIES, REFUSALS
+from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.paths import Source
 from shroom.core.printing import counted
-from shroom.core.problems import InvalidInput, Problems, ShroomError, show
-from shroom.datasets.collection import items_of
+from shroom.core.problems import Problems, ShroomError, show
 from shroom.datasets.dreamcatcher import NORMAL, UNCERTAIN
 from shroom.datasets.queries import folded, is_debate_question
 from shroom.detectors.judge.asking import Asking
 from shroom.detectors.settings import Natural
 from shroom.inference.language_model.model import Question, Template
 from shroom.inference.run_settings import Run
-from shroom.scoring.input_files import documents_among_others
-
-#: The prompt of a refusal, by whether the question is in Chinese.
-REFUSALS = {
-    True: "{question}\n\n假设你缺乏回答这个问题所需的知识。"
-    "请简短地回答说你不知道或不确定，不要给出答案。",
-    False: "{question}\n\nSuppose that you lack the knowledge to answer this. Reply briefly that "
-    "you do not know or are not sure, and give no answer.",
-}
 
 
 class Item(NamedTuple):
@@ -41,29 +33,32 @@ class Item(NamedTuple):
     number: int
 
 
+@dataclass
 class Answers:
-    """The answers and refusals to generate for each question."""
+    """The answers and refusals to generate for each question: their numbers and prompts."""
 
-    def __init__(
-        self,
-        normal: int = 5,
-        refusals: int = 5,
-        template: str = "{question}",
-        refusal: str | None = None,
-    ) -> None:
-        self._n = {NORMAL: normal, UNCERTAIN: refusals}
-        self._normal = _template("template", template)
-        self._refusals = {
-            chinese: _template("refusal", refusal or form) for chinese, form in REFUSALS.items()
-        }
+    normal: int = 5
+    refusals: int = 5
+    template: str = "{question}"
+    refusal: str | None = None  # by default a prompt in the question's language
+
+    def __post_init__(self) -> None:
+        self._normal = _template("template", self.template)
+        forms = {language: self.refusal or form for language, form in REFUSALS.items()}
+        self._refusals = {it: _template("refusal", form) for it, form in forms.items()}
 
     def items(self, question: str) -> list[Item]:
-        refusal = self._refusals[language_of([question]) == CHINESE]
+        language = CHINESE if language_of([question]) == CHINESE else ENGLISH
+        normal = self._normal.fill(question=question)
+        refusal = self._refusals[language].fill(question=question)
         return [
-            Item(kind, template.fill(question=question), number)
-            for kind, template in ((NORMAL, self._normal), (UNCERTAIN, refusal))
-            for number in range(self._n[kind])
+            *(Item(NORMAL, normal, number) for number in range(self.normal)),
+            *(Item(UNCERTAIN, refusal, number) for number in range(self.refusals)),
         ]
+
+
+def _template(name: str, form: str) -> Template:
+    return Template.parse(form, name, ("question",), ("question",))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -103,62 +98,27 @@ def _questions(items: Sequence[Item]) -> list[Question]:
 def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str, Any]]:
     """Return the rows of files, each of which has a question."""
     problems = Problems() if problems is None else problems
-    questions: list[dict[str, Any]] = []
-    documents = (it for path in paths for it in documents_among_others(path, problems))
-    for file, rows in items_of(documents, problems):
-        for index, row in enumerate(rows):
-            question = row.get("question") if isinstance(row, dict) else None
-            if isinstance(question, str) and question.strip():
-                questions.append(row)
-            else:
-                expected = 'an object with a text under "question"'
-                problems.add("key-missing", file, expected, show(row), index=index)
-    if not questions and not problems.errors:
-        problems.add("empty", ", ".join(map(str, paths)), "questions", "none")
-    if problems.errors:
-        raise InvalidInput(problems)
-    return questions
+
+    def row_with_question(file: str, index: int, row: Any) -> dict[str, Any] | None:
+        question = row.get("question") if isinstance(row, dict) else None
+        if isinstance(question, str) and question.strip():
+            return row  # type: ignore[no-any-return]
+        expected = 'an object with a text under "question"'
+        problems.add("key-missing", file, expected, show(row), index=index)
+        return None
+
+    return read_each(row_with_question, "questions", paths, problems)
 
 
 def with_generations(
-    row: Mapping[str, Any], items: Sequence[Item], texts: Sequence[str | None]
+    row: Mapping[str, Any], items: Sequence[Item], texts: Mapping[Item, str]
 ) -> dict[str, Any]:
-    """Return a row with new generations appended; ``None`` marks a missing text."""
+    """Return a row with new generations appended, as far as there are texts for its items."""
     before = row.get("generation")
-    added = [{"text": text, "type": item.kind} for item, text in zip(items, texts) if text]
+    added = [{"text": texts[item], "type": item.kind} for item in items if item in texts]
     return {**row, "generation": [*(before if isinstance(before, list) else []), *added]}
 
 
-def _template(name: str, form: str) -> Template:
-    return Template.parse(form, name, ("question",), ("question",))
-
-
-#: The form of each example and the text around the examples, by the name of the prompt. The
-#: source's prompt is quoted from davinci_debate/generate_questions.py of
-#: github.com/nelson-liu/evaluating-verifiability-in-generative-search-engines (MIT).
-PROMPTS = {
-    "kit": (
-        "{query}",
-        """\
-Here are questions for debate, one on each line:
-
-{examples}
-
-Write one more question for debate, about another matter than any of these.
-It has the word "should" and ends with a question mark.
-Answer with the question alone, on one line.""",
-    ),
-    "source": (
-        "Question: {query}",
-        """\
-An intelligent computer system is constructed. It is friendly and safe. \
-The system generates debate questions that can be used to have interesting \
-discussions between people. The questions the system came up with are:
-
-{examples}
-Question:""",
-    ),
-}
 #: Decoration of a line in chats: list markers, labels, quotes, asterisks.
 _MARK = re.compile(r"(?:[-•–]\s+|\d+[.)]\s+|(?:debate )?(?:question|query):)[*\s]*", re.IGNORECASE)
 _AROUND = " *_`\"'“”‘’"
@@ -184,8 +144,7 @@ class Prompts:
     ) -> None:
         # A line break in a seed would split it into two examples.
         self.seeds = list(dict.fromkeys(" ".join(text.split()) for text in seeds))
-        self._example, self._template = PROMPTS[prompt]
-        self._examples, self._seed = examples, seed
+        self._prompt, self._examples, self._seed = QUERIES[prompt], examples, seed
         if len(self.seeds) < examples:
             raise ShroomError(
                 f"each prompt needs {counted(examples, 'seed query')}, but there "
@@ -201,8 +160,8 @@ class Prompts:
             # A string as seed gives the same draw in every version of Python.
             draw = random.Random(f"{self._seed} {call}")  # noqa: S311 - no secret
             queries = draw.sample(self.seeds, self._examples)
-            lines = "\n".join(self._example.format(query=query) for query in queries)
-            prompt = self._template.format(examples=lines)
+            lines = "\n".join(self._prompt["example"].format(query=query) for query in queries)
+            prompt = self._prompt["template"].format(examples=lines)
             items.append(Item("query", prompt, seen[prompt]))
             seen[prompt] += 1
         return items

@@ -3,48 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from itertools import combinations
+from typing import Any, TypeVar
 
-from msgspec.structs import replace
+from msgspec import convert, to_builtins
 
+from shroom.core.json_reading import BROKEN
 from shroom.core.json_writing import json_lines, without_nan
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets import dreamcatcher
 from shroom.datasets.collection import Report, items_of
-from shroom.datasets.dreamcatcher import FORM, NORMAL, Generation, Preference, Question, Turn
+from shroom.datasets.dreamcatcher import FORM, NORMAL, Preference, Question, Turn
 from shroom.datasets.records import Reader
 from shroom.scoring.input_files import documents_among_others
 
+T = TypeVar("T")
+
 
 def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
+    """Return the questions in files, folders or zips."""
     problems = Problems() if problems is None else problems
-    questions: list[Question] = []
-    documents = (it for path in paths for it in documents_among_others(path, problems))
-    for file, rows in items_of(documents, problems):
-        reader, report = Reader(FORM, problems), Report(file, problems)
-        for index, row in enumerate(rows):
-            record = reader.record(index, _in_full(row), report)
-            if isinstance(record, Question):
-                questions.append(_finite(record))
-            elif record is not None:
-                expected = "a question with generations"
-                problems.add("row-ranking", file, expected, "a ranking", index=index)
-    if not questions and not problems.errors:
-        problems.add("empty", ", ".join(map(str, paths)), "questions with generations", "none")
+    reader = Reader(FORM, problems)
+
+    def question(file: str, index: int, row: Any) -> Question | None:
+        record = reader.record(index, _in_full(row), Report(file, problems))
+        if isinstance(record, Question):
+            return convert(without_nan(to_builtins(record)), Question)
+        if record is not None:
+            expected = "a question with generations"
+            problems.add("row-ranking", file, expected, "a ranking", index=index)
+        return None
+
+    return read_each(question, "questions with generations", paths, problems)
+
+
+def read_each(
+    read_row: Callable[[str, int, Any], T | None],
+    what: str,
+    paths: Sequence[Source],
+    problems: Problems,
+) -> list[T]:
+    """Return what the rows of files contain; ``read_row`` reports what it cannot read."""
+    documents = (document for path in paths for document in documents_among_others(path, problems))
+    values = [
+        value
+        for file, rows in items_of(documents, problems)
+        for index, row in enumerate(rows)
+        if row is not BROKEN and (value := read_row(file, index, row)) is not None
+    ]
+    if not values and not problems.errors:
+        problems.add("empty", ", ".join(map(str, paths)), what, "none")
     if problems.errors:
         raise InvalidInput(problems)
-    return questions
-
-
-def _finite(question: Question) -> Question:
-    def repaired(generation: Generation) -> Generation:
-        return replace(generation, extra=without_nan(generation.extra))
-
-    generations = tuple(map(repaired, question.generation))
-    rank = None if question.rank is None else tuple(map(repaired, question.rank))
-    extra = without_nan(question.extra)
-    return replace(question, generation=generations, rank=rank, extra=extra)
+    return values
 
 
 def _in_full(row: Any) -> Any:
@@ -82,8 +94,7 @@ def pairs(rankings: Iterable[Preference]) -> list[dict[str, Any]]:
     return [
         {"prompt": ranking.query[-1].text, "chosen": better, "rejected": worse}
         for ranking in rankings
-        for place, better in enumerate(ranking.preference)
-        for worse in ranking.preference[place + 1 :]
+        for better, worse in combinations(ranking.preference, 2)
     ]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Callable
+from operator import attrgetter
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta, Struct, field, structs
@@ -98,32 +99,24 @@ class Agreements(Result):
 
     def tables(self) -> list[Table]:
         """Return how well each score agrees with people, and how to read the table."""
-        rows: list[Row] = [
-            (
-                row.score,
-                row.n,
-                row.direction,
-                *(Estimate(row.scores.get(it), row.intervals.get(it)) for it in _METRICS),
-            )
-            for row in self.scores
-        ]
+        rows: list[Row] = []
+        for row in self.scores:
+            cells = (Estimate(row.scores.get(it), row.intervals.get(it)) for it in _METRICS)
+            rows.append((row.score, row.n, row.direction, *cells))
         majority = max(self.wrong, self.judged - self.wrong) / max(self.judged, 1)
+        are = "is" if self.wrong == 1 else "are"
+        wrong = f"{self.wrong} of {counted(self.judged, 'judged generation')} {are} wrong"
         notes = [
-            (
-                f"{self.wrong} of {counted(self.judged, 'judged generation')} "
-                f"{'is' if self.wrong == 1 else 'are'} wrong, "
-                f"so the accuracy of the majority label is {majority:.3f}"
-            ),
+            f"{wrong}, so the accuracy of the majority label is {majority:.3f}",
             "the thresholds for accuracy and kappa are cross-validated by question",
         ]
         if self.how.resamples:
             made = how_made(self.how, f"{self.how.resamples} resamples of questions")
             notes.append(f"{100 * self.how.confidence:.12g}% {made}")
-            notes += doubts(
-                (f"{row.score}, {it}", ci)
-                for row in self.scores
-                for it, ci in row.intervals.items()
-            )
+            ends_of: dict[str, Any] = {}
+            for row in self.scores:
+                ends_of |= {f"{row.score}, {it}": ci for it, ci in row.intervals.items()}
+            notes += doubts(ends_of.items())
         if self.unknown:
             notes.append(f"judgements without a matching generation: {self.unknown}")
         return [Table(heads=("", "n", "higher is", *_METRICS), rows=rows), Table(notes=notes)]
@@ -146,21 +139,16 @@ def _check(judgement: Judgement, report: Report) -> None:
         report.add("label-value", "label", " or ".join(f'"{label}"' for label in LABELS))
 
 
-FORM = Form(
-    {"": Judgement},
-    check=_check,
-    same=lambda judgement: (judgement.question, judgement.text),
-    needs=("question", "text"),
-)
+_KEY = ("question", "text")
+FORM = Form({"": Judgement}, check=_check, same=attrgetter(*_KEY), needs=_KEY)
 
 
 def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgements:
     """Return human judgements of generations."""
-    judgements: dict[tuple[str, str], float] = {}
-    for each in records.read("judgements", FORM, *paths, problems=problems).records:
-        p = LABELS[each.label] if each.p is None else each.p
-        judgements.setdefault((each.question, each.text), p)
-    return judgements
+    rows = records.read("judgements", FORM, *paths, problems=problems).records
+    p = [LABELS[row.label] if row.p is None else row.p for row in rows]
+    # The first of repeated judgements counts.
+    return dict(zip(map(attrgetter(*_KEY), reversed(rows)), reversed(p)))
 
 
 def agreement(
@@ -168,24 +156,22 @@ def agreement(
 ) -> Agreements:
     """Return how well scores and categories agree with judgements."""
     places = judged(questions, judgements)
-    generations = [questions[row].generation[place] for row, place in places]
-    scores = [*map(scores_in, generations)]
-    columns = {
-        name: np.array([fields.get(name, np.nan) for fields in scores], float)
-        for name in dict.fromkeys(name for fields in scores for name in fields)
-    }
+    texts = [(questions[row].question, questions[row].generation[it].text) for row, it in places]
+    p, unit = np.array([judgements[it] for it in texts]), np.array([row for row, _ in places])
+    columns: dict[str, NDArray[np.float64]] = {}
+    for n, (row, place) in enumerate(places):
+        for name, value in scores_in(questions[row].generation[place]).items():
+            columns.setdefault(name, np.full(len(places), np.nan))[n] = value
     if any(question.category is not None for question in questions):
-        columns["category"] = _by_ranker(questions, places)
-    texts = [(questions[row].question, it.text) for (row, _), it in zip(places, generations)]
-    p, row = np.array([judgements[it] for it in texts]), np.array([row for row, _ in places])
-    there = {name: ~np.isnan(values) for name, values in columns.items()}
-    rows = [
-        _agreement(name, values[there[name]], p[there[name]], row[there[name]], how)
-        for name, values in columns.items()
-        if there[name].any()
-    ]
+        points = [datapoints([question], refusals=True) for question in questions]
+        # By categories and rankings; None becomes nan.
+        columns["category"] = np.array([points[row][place].p for row, place in places], float)
+    scores = []
+    for name, values in columns.items():
+        if len(there := np.flatnonzero(~np.isnan(values))):
+            scores.append(_agreement(name, values[there], p[there], unit[there], how))
     unknown = len(judgements) - len(set(texts))
-    return Agreements(rows, len(places), int((p > 0.5).sum()), unknown, how)
+    return Agreements(scores, len(places), int((p > 0.5).sum()), unknown, how)
 
 
 def scores_in(generation: Generation) -> dict[str, float]:
@@ -213,55 +199,38 @@ def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[
     return places
 
 
-def _by_ranker(questions: Sequence[Question], places: list[tuple[int, int]]) -> NDArray[np.float64]:
-    """Return p of each generation by categories and rankings; ``nan`` if they give none."""
-    points = [datapoints([question], refusals=True) for question in questions]
-    return np.array([points[row][place].p for row, place in places], float)  # None becomes nan
-
-
 def _agreement(
     name: str, values: NDArray[Any], p: NDArray[Any], row: NDArray[Any], how: Intervals
 ) -> Agreement:
     unit = np.unique(row, return_inverse=True)[1]
     wrong = p > 0.5
     sign = 1 if (RHO(RHO.statistics(wrong, values, wrong, p)) or 0) >= 0 else -1
-    flagged = values > 0.5 if name == "category" else _out_of_fold(values, wrong, unit)
-    metrics = [RHO, AUROC] if flagged is None else [RHO, AUROC, ACCURACY, COHEN_KAPPA]
-    label = wrong if flagged is None else flagged
+    flagged, metrics = wrong, [RHO, AUROC]
+    if name == "category" or unit.any():  # thresholds are chosen on other questions
+        flagged = values > 0.5 if name == "category" else _flagged(values, wrong, unit % FOLDS)
+        metrics += [ACCURACY, COHEN_KAPPA]
     scored = [
-        clustered(metric, metric.statistics(label, sign * values, wrong, p), unit)
+        clustered(metric, metric.statistics(flagged, sign * values, wrong, p), unit)
         for metric in metrics
     ]
-    scores, intervals = estimates(scored, how)
     direction = "wrong" if sign > 0 else "right"
-    return Agreement(name, len(values), int(unit.max()) + 1, direction, scores, intervals)
+    return Agreement(name, len(p), int(unit.max()) + 1, direction, *estimates(scored, how))
 
 
-def _out_of_fold(
-    values: NDArray[Any], wrong: NDArray[np.bool_], unit: NDArray[np.intp]
-) -> NDArray[np.bool_] | None:
-    """Return labels by thresholds chosen on other questions; ``None`` for a single question."""
-    if not unit.any():
-        return None
+def _flagged(
+    values: NDArray[Any], wrong: NDArray[np.bool_], fold: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Return labels by the most accurate threshold on the other folds."""
     from sklearn.model_selection import PredefinedSplit
 
     def predict(train: Places, test: Places) -> list[bool]:
-        flagged: list[bool] = _cut(values[train], wrong[train])(values[test]).tolist()
-        return flagged
+        distinct, place = np.unique(values[train], return_inverse=True)
+        limits = np.append((distinct[:-1] + distinct[1:]) / 2, np.inf)
+        # The number of right labels for each limit, if values above the limit are flagged.
+        gains = np.bincount(place, np.where(wrong[train], -1, 1))
+        right = wrong[train].sum() + np.cumsum(gains)
+        if right.max() >= len(train) - right.min():
+            return list(values[test] > limits[right.argmax()])
+        return list(values[test] <= limits[right.argmin()])
 
-    return np.array(out_of_fold(predict, PredefinedSplit(unit % FOLDS).split()))
-
-
-def _cut(
-    values: NDArray[Any], wrong: NDArray[np.bool_]
-) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
-    """Return the most accurate rule, which flags values above or below a threshold."""
-    distinct, place = np.unique(values, return_inverse=True)
-    limits = np.append((distinct[:-1] + distinct[1:]) / 2, np.inf)
-    # The number of right labels for each limit, if values above the limit are flagged.
-    right = wrong.sum() + np.cumsum(np.bincount(place, np.where(wrong, -1, 1)))
-    if right.max() >= len(wrong) - right.min():
-        limit = limits[int(right.argmax())]
-        return lambda x: x > limit
-    limit = limits[int(right.argmin())]
-    return lambda x: x <= limit
+    return np.array(out_of_fold(predict, PredefinedSplit(fold).split()))

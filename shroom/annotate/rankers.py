@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from msgspec import Meta
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from shroom.annotate.base import normal, value_of, with_scores
+from shroom.annotate.base import is_normal, normal, value_of, with_scores
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, show
 from shroom.core.registry import Entry, Registry
@@ -26,105 +27,16 @@ from shroom.datasets.dreamcatcher import (
 from shroom.detectors.judge.verdicts import meaning
 from shroom.detectors.settings import Names, convert_fields
 
-#: Far beyond any score; the distance between two larger numbers may overflow.
-_MOST = 1e300
-
-
-@dataclass(frozen=True, eq=False)
-class Scaled:
-    """Questions whose scores are scaled to [0, 1] over all generations that have them."""
-
-    questions: list[Question]  # with scaled scores
-    columns: dict[str, NDArray[np.float64]]
-    notes: list[str]  # a sentence for each score that is left out of some or all sums
-
-    @classmethod
-    def of(cls, questions: Sequence[Question], names: Iterable[str]) -> Scaled:
-        """Return questions with the named scores scaled."""
-        columns = {name: column(name, questions) for name in names}
-        notes, bounds = [], {}
-        for name, values in columns.items():
-            if not len(values):
-                notes.append(f"no generation has {name}, so this score is left out of the sum")
-            elif np.ptp(values):
-                bounds[name] = values.min(), np.ptp(values)
-            else:
-                notes.append(
-                    f"{name} is the same for all generations, so it is left out of the sum"
-                )
-        if not any(map(len, columns.values())):
-            listed = ", ".join(columns)
-            raise ShroomError(
-                f"no generation has any of the scores {listed}; first run scorers that add them, "
-                "or choose other scores"
-            )
-
-        def scale(generation: Generation) -> Generation:
-            values = {name: value_of(generation, name) for name in bounds}
-            scores = {
-                name: float((value - bounds[name][0]) / bounds[name][1])
-                for name, value in values.items()
-                if value is not None
-            }
-            return with_scores(generation, scores)
-
-        scaled = cls(
-            [changed(question, scale) for question in questions],
-            {name: (columns[name] - least) / span for name, (least, span) in bounds.items()},
-            notes,
-        )
-        common = [scaled.common(question) for question in questions if normal(question)]
-        for name in bounds:
-            if n := sum(name not in scores for scores in common):
-                extent = f"{n} of {counted(len(questions), 'question')}"
-                why = "because not all normal generations have this score"
-                notes.append(f"{name} is left out of the sum for {extent}, {why}")
-        return scaled
-
-    def percentiles(self, q: float) -> dict[str, float]:
-        """Return a percentile of each scaled score, with linear interpolation."""
-        return {name: float(np.percentile(column, q)) for name, column in self.columns.items()}
-
-    def common(self, question: Question) -> list[str]:
-        """Return the scores that all normal generations of a question have."""
-        generations = [question.generation[place] for place in normal(question)]
-        return [
-            name
-            for name in self.columns
-            if all(value_of(generation, name) is not None for generation in generations)
-        ]
-
-
-def changed(question: Question, change: Callable[[Generation], Generation]) -> Question:
-    """Return a question with each of its generations changed."""
-    return replace(question, generation=tuple(map(change, question.generation)))
-
-
-def column(name: str, questions: Sequence[Question]) -> NDArray[np.float64]:
-    """Return a score of all generations that have it; raise an error if it is not a number."""
-    values = [value_of(generation, name) for q in questions for generation in q.generation]
-    values = [value for value in values if value is not None]
-    for value in values:
-        if isinstance(value, (str, list, dict)) or not abs(value) <= _MOST:
-            message = f"{name}: expected numbers of at most {_MOST:g}, got {show(value)}"
-            raise ShroomError(f"{message}; correct the value, or choose other scores")
-    return np.array(values, np.float64)
-
-
 #: The rankers by name.
 RANKERS = Registry(
     "ranker",
     {
-        "percentile": Entry(
-            "shroom.annotate.rankers:Percentile",
-            "ranks generations by the sum of their scaled scores",
-        ),
-        "length": Entry(
-            "shroom.annotate.rankers:Length",
-            "ranks short generations by overlap with the answer, long ones by several scores",
-        ),
+        "percentile": Entry("shroom.annotate.rankers:Percentile"),
+        "length": Entry("shroom.annotate.rankers:Length"),
     },
 )
+#: Far beyond any score; the distance between two larger numbers may overflow.
+_MOST = 1e300
 _OVERLAP, _SIMILARITY = "unigram_overlap_with_answer_score", "sim2answer_score"
 _VERDICT, _VERDICT_SCORE = "gpt_judgement", "gpt_judgement_score"
 #: The scores that the source's program adds up, in its order.
@@ -133,17 +45,17 @@ SCORES = ("probe_score", _OVERLAP, _SIMILARITY, "sim2gen_score")
 SHORT = (_OVERLAP,)
 LONG = (_VERDICT_SCORE, _SIMILARITY, _OVERLAP, "top_k_avg_probs_score")
 
-
 _Percent = Annotated[float, Meta(ge=0, le=100)]
+#: A question, perhaps changed, with its right and its wrong generation.
+_Choice = tuple[Question, Generation | None, Generation | None]
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(NamedTuple):
     """The result of a ranker."""
 
-    questions: list[Question]
+    questions: list[Question]  # with scaled scores; with categories and rankings, if possible
     limits: dict[str, float]  # the limits that decided, by name
-    notes: list[str] = field(default_factory=list)  # notes for the user, each a sentence
+    notes: list[str]  # notes for the user, each a sentence
 
 
 @dataclass
@@ -169,33 +81,20 @@ class Percentile:
     def rank(self, questions: Sequence[Question]) -> Ranked:
         """Return the questions, with categories and rankings if they can be ranked."""
         scaled = Scaled.of(questions, dict.fromkeys(self.scores))
-        limits = {
-            "right above": scaled.percentiles(self.up),
-            "wrong below": scaled.percentiles(self.down),
-        }
-        ranked = [self._ranked(question, scaled, *limits.values()) for question in scaled.questions]
-        totals = {name: sum(values.values()) for name, values in limits.items()}
-        return Ranked(ranked, totals, [*scaled.notes, *_notes_on(ranked)])
+        above, below = scaled.percentiles(self.up), scaled.percentiles(self.down)
 
-    def _ranked(
-        self,
-        question: Question,
-        scaled: Scaled,
-        above: Mapping[str, float],
-        below: dict[str, float],
-    ) -> Question:
-        generations = [question.generation[place] for place in normal(question)]
-        names = scaled.common(question)
-        if not generations or not names:
-            return replace(question, category=None, rank=None)
-        sums = [sum(float(value_of(g, name)) for name in names) for g in generations]
-        right = generations[sums.index(max(sums))]
-        wrong = generations[sums.index(min(sums))]
-        return _with_ranking(
-            question,
-            right if max(sums) > sum(above[name] for name in names) else None,
-            wrong if min(sums) < sum(below[name] for name in names) else None,
-        )
+        def choose(question: Question, names: list[str]) -> _Choice:
+            said = [(_total(it, names), it) for it in question.generation if is_normal(it)]
+            most, right = max(said, key=itemgetter(0))
+            least, wrong = min(said, key=itemgetter(0))
+            return (
+                question,
+                right if most > sum(above[name] for name in names) else None,
+                wrong if least < sum(below[name] for name in names) else None,
+            )
+
+        limits = {"right above": sum(above.values()), "wrong below": sum(below.values())}
+        return scaled.ranked(choose, limits)
 
 
 @dataclass
@@ -216,58 +115,146 @@ class Length:
     def rank(self, questions: Sequence[Question]) -> Ranked:
         """Return the questions, with categories and rankings if they can be ranked."""
         column("rm_score", questions)  # raises an error for values that are not numbers
-        scaled = Scaled.of([changed(question, _with_verdict) for question in questions], LONG)
-        limits = scaled.percentiles(50)
-        if _VERDICT_SCORE in limits:  # a judge says yes or no: 1 or 0
-            limits[_VERDICT_SCORE] = 0.5
-        ranked = [self._ranked(question, scaled, limits) for question in scaled.questions]
-        totals = {
-            f"right above, {word}": sum(limits[name] for name in names if name in limits)
-            for word, names in (("short", SHORT), ("long", LONG))
-        }
-        return Ranked(ranked, totals, [*scaled.notes, *_notes_on(ranked)])
-
-    def _ranked(self, question: Question, scaled: Scaled, limits: dict[str, float]) -> Question:
-        common, places = scaled.common(question), normal(question)
-        generations = []
-        by_label: dict[bool, list[Generation]] = {True: [], False: []}
-        for place, generation in enumerate(question.generation):
-            long = len(generation.text) - len(question.answer) >= self.difference
-            fields: dict[str, Any] = {"lendiff": "long" if long else "short"}
-            if place in places:
-                names = [name for name in (LONG if long else SHORT) if name in common]
-                if not names:
-                    return replace(question, category=None, rank=None)
-                total = sum(float(value_of(generation, name)) for name in names)
-                fields["label"] = int(total > sum(limits[name] for name in names))
-            generations.append(with_scores(generation, fields))
-            if place in places:
-                by_label[bool(fields["label"])].append(generations[-1])
-        if not places:
-            return replace(question, category=None, rank=None)
+        scaled = Scaled.of([_changed(question, _with_verdict) for question in questions], LONG)
+        medians = scaled.percentiles(50)
+        if _VERDICT_SCORE in medians:  # a judge says yes or no: 1 or 0
+            medians[_VERDICT_SCORE] = 0.5
 
         def merit(generation: Generation, sign: int) -> float:
-            similarity = value_of(generation, _SIMILARITY) if _SIMILARITY in scaled.columns else 0
+            similarity = value_of(generation, _SIMILARITY) if _SIMILARITY in medians else 0
             return float(generation.rm_score or 0) + sign * float(similarity or 0)
 
-        question = replace(question, generation=tuple(generations))
-        return _with_ranking(
-            question,
-            max(by_label[True], key=lambda generation: merit(generation, 1), default=None),
-            max(by_label[False], key=lambda generation: merit(generation, -1), default=None),
-        )
+        def choose(question: Question, names: list[str]) -> _Choice | None:
+            generations, sides = [], dict[int, list[Generation]]({1: [], 0: []})
+            for generation in question.generation:
+                long = len(generation.text) - len(question.answer) >= self.difference
+                fields: dict[str, Any] = {"lendiff": "long" if long else "short"}
+                if is_normal(generation):
+                    own = [name for name in (LONG if long else SHORT) if name in names]
+                    if not own:
+                        return None
+                    limit = sum(medians[name] for name in own)
+                    fields["label"] = int(_total(generation, own) > limit)
+                generations.append(with_scores(generation, fields))
+                if is_normal(generation):
+                    sides[fields["label"]].append(generations[-1])
+            return (
+                replace(question, generation=tuple(generations)),
+                max(sides[1], key=lambda generation: merit(generation, 1), default=None),
+                max(sides[0], key=lambda generation: merit(generation, -1), default=None),
+            )
+
+        limits = {
+            f"right above, {word}": sum(medians[name] for name in names if name in medians)
+            for word, names in (("short", SHORT), ("long", LONG))
+        }
+        return scaled.ranked(choose, limits)
 
 
 Ranker = Percentile | Length
 
 
-def _with_ranking(
-    question: Question, right: Generation | None, wrong: Generation | None
-) -> Question:
-    """Return a question with its category and its ranking: right, refusal, wrong."""
-    category = ALL_RIGHT if wrong is None else ALL_WRONG if right is None else PARTIAL_RIGHT
-    ranking = tuple(g for g in (right, _refusal(question), wrong) if g is not None)
-    return replace(question, category=category, rank=ranking)
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Questions whose scores are scaled to [0, 1] over all generations that have them."""
+
+    questions: list[Question]
+    columns: dict[str, NDArray[np.float64]]  # the scaled scores of all generations
+    notes: list[str]  # a sentence for each score that is left out of some or all sums
+
+    @classmethod
+    def of(cls, questions: Sequence[Question], names: Iterable[str]) -> Scaled:
+        """Return questions with the named scores scaled."""
+        columns = {name: column(name, questions) for name in names}
+        if not any(map(len, columns.values())):
+            listed = ", ".join(columns)
+            raise ShroomError(
+                f"no generation has any of the scores {listed}; first run scorers that add them, "
+                "or choose other scores"
+            )
+        notes, bounds = [], {}
+        for name, values in columns.items():
+            if not len(values):
+                notes.append(f"no generation has {name}, so this score is left out of the sum")
+            elif np.ptp(values):
+                bounds[name] = values.min(), np.ptp(values)
+            else:
+                notes.append(
+                    f"{name} is the same for all generations, so it is left out of the sum"
+                )
+
+        def scale(generation: Generation) -> Generation:
+            scores = {
+                name: float((value - least) / span)
+                for name, (least, span) in bounds.items()
+                if (value := value_of(generation, name)) is not None
+            }
+            return with_scores(generation, scores)
+
+        scores = {name: (columns[name] - least) / span for name, (least, span) in bounds.items()}
+        scaled = cls([_changed(question, scale) for question in questions], scores, notes)
+        names_of = [scaled.common(question) for question in questions if normal(question)]
+        for name in scores:
+            if n := sum(name not in names for names in names_of):
+                extent = f"{n} of {counted(len(questions), 'question')}"
+                why = "because not all normal generations have this score"
+                notes.append(f"{name} is left out of the sum for {extent}, {why}")
+        return scaled
+
+    def percentiles(self, q: float) -> dict[str, float]:
+        """Return a percentile of each scaled score, with linear interpolation."""
+        return {name: float(np.percentile(column, q)) for name, column in self.columns.items()}
+
+    def common(self, question: Question) -> list[str]:
+        """Return the scores that all normal generations of a question have; none without any."""
+        places = normal(question)
+        return [
+            name
+            for name in self.columns
+            if places and all(value_of(question.generation[it], name) is not None for it in places)
+        ]
+
+    def ranked(
+        self, choose: Callable[[Question, list[str]], _Choice | None], limits: dict[str, float]
+    ) -> Ranked:
+        """Return the questions with category and ranking: the right one, a refusal, the wrong."""
+        questions, without_refusal = [], 0
+        for question in self.questions:
+            names = self.common(question)
+            choice = choose(question, names) if names else None
+            if choice is None:
+                questions.append(replace(question, category=None, rank=None))
+                continue
+            changed, right, wrong = choice
+            category = ALL_RIGHT if wrong is None else ALL_WRONG if right is None else PARTIAL_RIGHT
+            refusal = _refusal(changed)
+            without_refusal += refusal is None
+            rank = tuple(it for it in (right, refusal, wrong) if it is not None)
+            questions.append(replace(changed, category=category, rank=rank))
+        notes, of_all = [*self.notes], f"of {counted(len(questions), 'question')}"
+        if unranked := sum(question.category is None for question in questions):
+            notes.append(
+                f"{unranked} {of_all} could not be ranked, because no usable score covers all "
+                "normal generations of the question"
+            )
+        if without_refusal:
+            notes.append(f"{without_refusal} {of_all} had no refusal for the ranking")
+        return Ranked(questions, limits, notes)
+
+
+def column(name: str, questions: Sequence[Question]) -> NDArray[np.float64]:
+    """Return a score of all generations that have it; raise an error if it is not a number."""
+    values = [value_of(generation, name) for q in questions for generation in q.generation]
+    values = [value for value in values if value is not None]
+    for value in values:
+        if not isinstance(value, (int, float)) or not abs(value) <= _MOST:
+            message = f"{name}: expected numbers of at most {_MOST:g}, got {show(value)}"
+            raise ShroomError(f"{message}; correct the value, or choose other scores")
+    return np.array(values, np.float64)
+
+
+def _total(generation: Generation, names: Iterable[str]) -> float:
+    return sum(float(value_of(generation, name)) for name in names)
 
 
 def _refusal(question: Question) -> Generation | None:
@@ -277,19 +264,9 @@ def _refusal(question: Question) -> Generation | None:
     return max(refusals, key=lambda g: lowest if g.rm_score is None else g.rm_score, default=None)
 
 
-def _notes_on(questions: Sequence[Question]) -> list[str]:
-    """Return notes on questions without a ranking or without a refusal."""
-    without = sum(q.category is None for q in questions)
-    unsure = sum(q.category is not None and _refusal(q) is None for q in questions)
-    notes, of_all = [], f"of {counted(len(questions), 'question')}"
-    if without:
-        notes.append(
-            f"{without} {of_all} could not be ranked, because no usable score covers all normal "
-            "generations of the question"
-        )
-    if unsure:
-        notes.append(f"{unsure} {of_all} had no refusal for the ranking")
-    return notes
+def _changed(question: Question, change: Callable[[Generation], Generation]) -> Question:
+    """Return a question with each of its generations changed."""
+    return replace(question, generation=tuple(map(change, question.generation)))
 
 
 def _with_verdict(generation: Generation) -> Generation:

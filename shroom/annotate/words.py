@@ -73,9 +73,7 @@ class English:
 
     @cached_property
     def identity(self) -> str:
-        if importlib.util.find_spec("spacy") is None:
-            return "no spacy"  # an error only if a text is English
-        return f"spacy {version('spacy')}"
+        return _installed("spacy")
 
     def words(self, text: str) -> Words:
         """Return the words of a text; keywords are all words except stop words, with repeats."""
@@ -105,50 +103,49 @@ class Chinese:
     """Words as ``jieba.cut`` finds them, keywords as ``jieba.analyse.extract_tags`` does."""
 
     def __init__(self, dictionary: str | Path | None = None) -> None:
-        self._dictionary = dictionary and Path(dictionary)
+        self._dictionary = dictionary
 
     @cached_property
     def identity(self) -> str:
         """The version of jieba, and a digest of the dictionary."""
-        if importlib.util.find_spec("jieba") is None:
-            return "no jieba"  # an error only if a text is Chinese
-        try:
-            content = self._place.read_bytes()
-        except OSError as error:
-            raise _unreadable(self._place, error) from error
-        return f"jieba {version('jieba')} {hashlib.sha256(content).hexdigest()[:12]}"
+        name = _installed("jieba")
+        return name if name.startswith("no ") else f"{name} {self._content[1]}"
 
     def words(self, text: str) -> Words:
         """Return the words of a text; keywords are by TF-IDF, without repeats, the best first."""
-        tags = _tags(self._place, self.identity)
+        tags = _tags(*self._content)
         keywords = tags.extract_tags(text, topK=KNOWN)
         return Words(tags.tokenizer.cut(text), set(keywords), keywords[:COUNTED])
 
     @cached_property
-    def _place(self) -> Path:
-        module = importlib.util.find_spec("jieba")
-        if module is None or module.origin is None:
-            raise _missing(_NO_JIEBA)
-        return self._dictionary or Path(module.origin).with_name("dict.txt")
+    def _content(self) -> tuple[Path, str]:
+        """The dictionary's path, and a digest of its content."""
+        module = _imported("jieba", _NO_JIEBA)
+        path = Path(self._dictionary or Path(module.__file__).with_name("dict.txt"))
+        try:
+            return path, hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+        except OSError as error:
+            raise ShroomError(f"dictionary: {path}: {error.strerror}") from error
 
 
 Language = English | Chinese | Other
 
 
 @lru_cache(maxsize=2)
-def _tags(dictionary: Path, same: str) -> Any:
+def _tags(dictionary: Path, digest: str) -> Any:
     """Return our own finder of words and keywords, independent of jieba's global one."""
     # jieba's own cache is in a world-writable folder, and identified by name and time only.
-    # ``same`` identifies the content of the dictionary.
-    del same
+    del digest  # another content needs another finder
     tokenizer = _imported("jieba", _NO_JIEBA).Tokenizer()
     try:
-        with dictionary.open("rb") as stream:
-            tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(stream)
-    except (OSError, ValueError) as error:
-        raise _unreadable(dictionary, error) from error
-    if min(tokenizer.FREQ.values(), default=0) < 0 or not tokenizer.total:
-        raise _unreadable(dictionary)
+        tokenizer.FREQ, tokenizer.total = _frequencies(tokenizer, dictionary)
+    except ValueError as error:
+        match = re.search(r"at Line (\d+)", str(error))
+        line = f"line {match[1]}: " if match else ""
+        raise ShroomError(
+            f"dictionary: {dictionary}: {line}expected a word and its frequency on each line, in "
+            "UTF-8, such as 北京 34488"
+        ) from error
     tokenizer.initialized = True
     analyse = _imported("jieba.analyse", _NO_JIEBA)
     with _without_warnings():
@@ -160,12 +157,27 @@ def _tags(dictionary: Path, same: str) -> Any:
     return tags
 
 
+def _frequencies(tokenizer: Any, dictionary: Path) -> tuple[dict[str, int], int]:
+    """Return the frequencies of words and their sum; raise ValueError if they are unusable."""
+    with dictionary.open("rb") as stream:
+        frequencies, total = tokenizer.gen_pfdict(stream)
+    if min(frequencies.values(), default=0) < 0 or not total:
+        raise ValueError("no word is frequent")
+    return frequencies, total
+
+
+def _installed(name: str) -> str:
+    """Return a package's name and version; without it, only texts of its language fail."""
+    return f"{name} {version(name)}" if importlib.util.find_spec(name) else f"no {name}"
+
+
 def _imported(name: str, needed: str) -> Any:
     try:
         with _without_warnings():
             return importlib.import_module(name)
     except ImportError as error:
-        raise _missing(needed) from error
+        way_out = f"{install_hint('annotate')}; or set language: other"
+        raise ShroomError(f"{needed}: {way_out}") from error
 
 
 @contextmanager
@@ -174,18 +186,3 @@ def _without_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def _unreadable(dictionary: Path, error: OSError | ValueError | None = None) -> ShroomError:
-    if isinstance(error, OSError):
-        return ShroomError(f"dictionary: {dictionary}: {error.strerror}")
-    match = re.search(r"at Line (\d+)", str(error))
-    line = f"line {match[1]}: " if match else ""
-    return ShroomError(
-        f"dictionary: {dictionary}: {line}expected a word and its frequency on each line, in "
-        "UTF-8, such as 北京 34488"
-    )
-
-
-def _missing(needed: str) -> ShroomError:
-    return ShroomError(f"{needed}: {install_hint('annotate')}; or set language: other")

@@ -151,7 +151,7 @@ def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements
         "questions": len(result.questions),
         "scored": result.computed,
         "known": result.reused,
-        "failed": [vars(failure) for failure in result.failed],
+        "failed": [failure._asdict() for failure in result.failed],
     }
     lines = []
     for name, n in result.computed.items():

@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from shroom.annotate.generate import (
-    PROMPTS,
     Answers,
     Generator,
     Item,
@@ -21,6 +20,7 @@ from shroom.annotate.generate import (
     read_rows,
     with_generations,
 )
+from shroom.annotate.prompts import QUERIES
 from shroom.cli import group
 from shroom.cli.options import (
     INPUT,
@@ -51,6 +51,8 @@ from shroom.core.registry import check_settings, settings_of
 from shroom.datasets import queries
 from shroom.inference.run_settings import Run
 from shroom.inference.store import RunStore
+
+_COUNT = click.IntRange(1)
 
 
 class Job:
@@ -105,7 +107,7 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
             "--max-tokens",
             "Maximum number of tokens per text; reasoning models need a higher limit than the "
             "default.",
-            click.IntRange(1),
+            _COUNT,
             max_tokens,
         ),
         option("--seed", "Random seed for sampling.", click.IntRange(0), 0),
@@ -129,14 +131,12 @@ def command() -> None:
 
 
 def _wanted(values: dict[str, Any]) -> Answers:
-    names = ("normal", "refusals", "template", "refusal")
-    normal, refusals, *prompts = (values.pop(name) for name in names)
     with usage_errors():
-        wanted = Answers(normal, refusals, *prompts)
-        if not values["temperature"] and max(normal, refusals) > 1:
-            raise ShroomError(
-                "temperature: at 0, all generations would be identical; use a value above 0"
-            )
+        wanted = Answers(**{name: values.pop(name) for name in settings_of(Answers)})
+    if not values["temperature"] and max(wanted.normal, wanted.refusals) > 1:
+        raise click.UsageError(
+            "temperature: at 0, all generations would be identical; use a value above 0"
+        )
     return wanted
 
 
@@ -166,7 +166,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
     rows = read_aloud(read_rows, *questions)
     items = [wanted.items(row["question"]) for row in rows]
     every = [item for row in items for item in row]
-    if job.resume and not job.path.exists() and _has_ended(rows, items, job.output):
+    if job.resume and not job.path.exists() and _is_complete(job.output, rows, items):
         say([f"{job.output} is complete, so there is nothing to resume"])
         return 0
     with job.kept(run) as (run, store):
@@ -176,13 +176,9 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
         texts = dict(job.generator.generate(every, run))
         made = {item: text for item, text in texts.items() if isinstance(text, str) and text}
         store.unfinished = len(made) < len(texts)
-        completed = [
-            with_generations(row, own, [made.get(item) for item in own])
-            for row, own in zip(rows, items)
-        ]
-        n = sum(item in made for item in every)
-        of = counted(len(rows), "question")
-        job.write(json_lines(completed), f"{of} with {counted(n, 'new generation')}")
+        completed = [with_generations(row, own, made) for row, own in zip(rows, items)]
+        new = counted(sum(item in made for item in every), "new generation")
+        job.write(json_lines(completed), f"{counted(len(rows), 'question')} with {new}")
     failed = {item: text for item, text in texts.items() if item not in made}
     if not failed:
         return 0
@@ -194,20 +190,15 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
 
 @command.command("queries", short_help="Generate debate queries from examples.")
 @click.argument("seeds", type=INPUT)
-@option("-n count", "Number of queries to generate.", click.IntRange(1), required=True)
+@option("-n count", "Number of queries to generate.", _COUNT, required=True)
 @option(
     "--prompt",
     "Send the kit's prompt ('kit'), or the prompt used to generate davinci-debate ('source').",
-    PROMPTS,
+    QUERIES,
     "kit",
 )
-@option("--examples", "Number of seed queries in each prompt.", click.IntRange(1), 10)
-@option(
-    "--patience",
-    "Stop after this many consecutive calls without a new query.",
-    click.IntRange(1),
-    100,
-)
+@option("--examples", "Number of seed queries in each prompt.", _COUNT, 10)
+@option("--patience", "Stop after this many consecutive calls without a new query.", _COUNT, 100)
 @_generation_options(max_tokens=100, temperature=1.0)
 def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options: Any) -> None:
     """Generate debate queries from the examples in SEEDS.
@@ -265,17 +256,15 @@ def _refuse_unsent(names: Sequence[str]) -> None:
             )
 
 
-def _has_ended(rows: list[dict[str, Any]], items: list[list[Item]], output: str) -> bool:
+def _is_complete(output: str, rows: list[dict[str, Any]], items: list[list[Item]]) -> bool:
     """Return whether an earlier run has already added all generations to the rows."""
+    every = [with_generations(row, own, dict.fromkeys(own, "")) for row, own in zip(rows, items)]
     try:
-        written = read_rows(Path(output))
+        return [*map(_outline, read_rows(Path(output)))] == [*map(_outline, every)]
     except (OSError, ShroomError):
         return False
-    expected = [with_generations(row, own, ["a text"] * len(own)) for row, own in zip(rows, items)]
-    return list(map(_outline, written)) == list(map(_outline, expected))
 
 
 def _outline(row: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    listed = row.get("generation")
-    types = [one.get("type") if isinstance(one, dict) else None for one in listed or ()]
-    return row["question"], types
+    listed = row.get("generation") or ()
+    return row["question"], [it.get("type") if isinstance(it, dict) else None for it in listed]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from shroom.cli.annotate import has_ended, scored
 from shroom.cli.options import FOLDER, INPUT, ON_DISK, flag, interval_options, option, usage_errors
 from shroom.cli.output import read_aloud, say, say_alike
 from shroom.cli.result_options import result_options
-from shroom.cli.running import RESUME, if_interrupted, partial_of, run_options, shown_progress
+from shroom.cli.running import RESUME, if_interrupted, partial_of, run_options, watched
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, printable
@@ -95,7 +94,7 @@ def _train(
     shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
     shroom annotate probe train labelled.jsonl --model ./lm --layers 1,2 -o two-layers
     """
-    from shroom.annotate.scorers.probe import Plan, make
+    from shroom.annotate.scorers.probe_training import Plan, make
 
     folder, resume = Path(output), settings.pop("resume")
     if folder.exists() and not folder.is_dir():
@@ -104,13 +103,8 @@ def _train(
         plan = Plan(how=intervals, **settings)
     examples = read_aloud(read, *questions)
     kept = f"the hidden states computed so far are stored in {output}; to continue, add --resume"
-    with shown_progress("probe") as report, if_interrupted(lambda: kept):
-        run = replace(run, report=lambda done, total: report(done, total, "states"))
-
-        def fitted(done: int, total: int) -> None:
-            report(done, total, "layers")
-
-        saved = make(examples, plan, folder, run, fitted, resume=resume)
+    with watched(run, "probe") as shown, if_interrupted(lambda: kept):
+        saved = make(examples, plan, folder, shown, resume=resume)
     say([f"wrote the probe for layer {saved.layer} to {output}"])
     return saved
 

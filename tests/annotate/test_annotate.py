@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from scipy import stats
 from sklearn import metrics as sk
 
-from shroom.annotate.base import SCORERS, Failure, Scorer, value_of, with_scores
+from shroom.annotate.base import SCORERS, Scorer, value_of, with_scores
 from shroom.annotate.config import Config
 from shroom.annotate.generations import read
 from shroom.annotate.human_agreement import Agreement, Agreements, agreement, read_judgements
@@ -60,7 +60,7 @@ class Counting(Scorer):
                 with Path(self.log).open("a", encoding="utf-8") as stream:
                     stream.write(json.dumps([question, place]) + "\n")
             if self.fail and self.fail in text:
-                yield item, Failure("it was told to fail")
+                yield item, ShroomError("it was told to fail")
             else:
                 yield item, {"rm_score": float(len(text)), "words": len(text.split())}
 

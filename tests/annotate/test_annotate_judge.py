@@ -11,10 +11,10 @@ from generated import prompt_of, results_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.annotate.base import Failure
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.judge import Judge
 from shroom.core.datapoint import Datapoint, Task
+from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.detectors.judge.detector import Judge as Detector
 from shroom.detectors.judge.verdicts import share_at, side_of, step_of_verdict, verdict_of
@@ -259,8 +259,8 @@ def test_a_run_without_hope_is_given_up(serve, judge):
     assert 2 * Judge(model="m").concurrency < HOPELESS
     server = serve(lambda *_: (404, {}, b"no"))
     found = results_of(judge(server.url, concurrency=4), *questions(14))
-    assert all(isinstance(scores, Failure) for scores in found.values())
-    given_up = [s for s in found.values() if "not sent, because 50 requests in a row" in s.reason]
+    assert all(isinstance(scores, ShroomError) for scores in found.values())
+    given_up = [s for s in found.values() if "not sent, because 50 requests in a row" in str(s)]
     assert 70 - len(server.bodies) == len(given_up) > 0
     assert 50 <= len(server.bodies) <= 54
 

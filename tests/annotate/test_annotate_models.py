@@ -6,7 +6,7 @@ import tiny_models
 from generated import random_questions, scores_of
 
 from shroom.annotate import as_detectors, base
-from shroom.annotate.base import SCORERS, Failure, Scorer, value_of
+from shroom.annotate.base import SCORERS, Scorer, value_of
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.comparison import NLI, SelfCheck
 from shroom.annotate.scorers.reward import Reward
@@ -160,14 +160,6 @@ def test_reward_by_hand(rewards, form, template):
         assert scores["rm_score"] == pytest.approx(value, abs=2e-4)
 
 
-def test_a_configuration_that_names_the_end_as_padding_is_noted(rewards):
-    for form, n in (("named", 1), ("one mark", 0)):
-        notes = []
-        asked = random_questions(1, WORDS)
-        scores_of(Reward(str(rewards[form])), *asked, run=Run(note=notes.append))
-        assert len(notes) == n, form
-
-
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
@@ -309,7 +301,7 @@ class Fixed(Scorer):
     def compute(self, items, run):
         del run
         return [
-            Failure("no way")
+            ShroomError("no way")
             if generations[0][0] == "bad"
             else {"x": float(answer == generations[0][0])}
             for _, answer, generations, _ in items

@@ -12,11 +12,12 @@ from conftest import write_lines
 from html_outline import assert_good
 from msgspec import structs
 
+from shroom.annotate import base
 from shroom.annotate.base import SCORERS
-from shroom.annotate.scorers import hidden_states, probe_fitting
+from shroom.annotate.scorers import probe_fitting
 from shroom.annotate.scorers.hidden_states import PROMPTS, Reader, frame
-from shroom.annotate.scorers.probe import Plan, labelled, make
 from shroom.annotate.scorers.probe_fitting import GRID, Figures, fitted, splits, train
+from shroom.annotate.scorers.probe_training import Plan, labelled, make
 from shroom.annotate.scorers.saved_probe import SavedProbe
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question, to_dict
@@ -117,7 +118,7 @@ def telling(tmp_path_factory):
 def made(telling, tmp_path_factory):
     """A folder with a probe of the model."""
     folder = tmp_path_factory.mktemp("made") / "probe"
-    make(questions(), Plan(telling, folds=2, how=Intervals(200)), folder, Run(), lambda *_: None)
+    make(questions(), Plan(telling, folds=2, how=Intervals(200)), folder, Run())
     return folder
 
 
@@ -129,7 +130,7 @@ def reader(telling):
 @pytest.mark.parametrize("position", ["last", "before-answer"])
 def test_the_signal_is_found_where_it_was_put(telling, tmp_path, position):
     plan = Plan(telling, position=position, prompt="{question} w77", folds=3, how=NO_INTERVALS)
-    found = make(questions(), plan, tmp_path / "probe", Run(), lambda *_: None).figures
+    found = make(questions(), plan, tmp_path / "probe", Run()).figures
     assert found.best == 2
     assert set(found.chosen) == {2}
     for layer, scores in found.layers.items():
@@ -245,7 +246,7 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     assert reader.ids(around, text) == tuple(range(36, 100))
     plan = Plan(telling, folds=2, how=NO_INTERVALS)
     given = [*questions(20), Question(text, "A", "", (), "all-right")]
-    make(given, plan, tmp_path / "probe", Run(note=said.append), lambda *_: None)
+    make(given, plan, tmp_path / "probe", Run(note=said.append))
     assert said == ["1 question might have been truncated: the model reads only the last 64 tokens"]
 
 
@@ -271,7 +272,7 @@ def test_a_run_that_was_stopped_goes_on_from_its_states(
         if len(done) == 3 * (LAYERS + 1) + 2:  # with the states of some layers only
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(hidden_states, "SLICE", 8)
+    monkeypatch.setattr(base, "SLICE", 8)
     with monkeypatch.context() as patch:
         patch.setattr(Store, "put", stopping)
         code, _, err = shroom(*args)

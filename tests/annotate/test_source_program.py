@@ -8,8 +8,9 @@ from conftest import write_lines
 from generated import scores_of
 
 from shroom.annotate.generations import read
+from shroom.annotate.prompts import REWARDS
 from shroom.annotate.scorers.probe import Probe
-from shroom.annotate.scorers.reward import _PLACES, PROMPTS, Reward
+from shroom.annotate.scorers.reward import _PLACES, Reward
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.inference.language_model.model import Template
@@ -60,7 +61,7 @@ def test_the_prompts_of_its_reward_models(template, answer, refusal):
     """How a model reads such a text is tested with the scorer."""
     generations = (Generation("甲", "normal"), Generation("甲", "uncertainty"))
     asked, scorer = Question("谁？", "", None, generations), Reward("m", template=template)
-    places = Template.parse(PROMPTS[template].template, "template", _PLACES, _PLACES[:2])
+    places = Template.parse(REWARDS[template]["template"], "template", _PLACES, _PLACES[:2])
     items = [scorer.item(asked, place) for place in (0, 1)]
     made = [places.fill(question=q, generation=text, end="</s>") for q, text in items]
     assert made == [answer, refusal]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -87,7 +87,7 @@ class Similarity(Scorer):
         return [dict(zip(self.fields, similarities[group][row])) for group, row in items]
 
     def _cosines(self, groups: list[_Group], run: Run) -> Iterator[_Similarities]:
-        texts = [_texts(*group) for group in groups]
+        texts = [_with_question(question, answer, *said) for question, answer, said in groups]
         distinct = list(dict.fromkeys(text for row in texts for text in row))
         if self.model:
             embedded = SentenceEncoder(self.model, self.revision, run.device).embed(distinct, run)
@@ -97,13 +97,16 @@ class Similarity(Scorer):
         for row in texts:
             answer, *generations = (vector_of[text] for text in row)
             n, vectors = len(generations) - 1, np.stack(generations)
-            to_answer = np.clip(vectors @ answer, -1, 1)
             to_others = (vectors @ vectors.sum(axis=0) - 1) / n if n else None
-            yield _paired(to_answer, None if to_others is None else np.clip(to_others, -1, 1))
+            yield _paired(vectors @ answer, to_others)
 
     def _detected(self, groups: list[_Group], run: Run) -> Iterator[_Similarities]:
         """Yield 1 - p(Hallucination) of the detector; a blank text supports nothing."""
-        pairs = [_pairs(*group) for group in groups]
+        pairs = []  # of each generation, with the answer and with each other generation
+        for question, answer, texts in groups:
+            before = f"{question}\n" if question else ""
+            others = [(answer, *texts[:row], *texts[row + 1 :]) for row in range(len(texts))]
+            pairs.append([[(before + it, text) for it in row] for row, text in zip(others, texts)])
         distinct = dict.fromkeys(texts for rows in pairs for row in rows for texts in row)
         asked = [texts for texts in distinct if texts[0].strip()]
         p = self._detector.p([pair(*texts) for texts in asked], run)
@@ -115,18 +118,10 @@ class Similarity(Scorer):
 
 def embed(texts: Sequence[str]) -> NDArray[np.float64]:
     """Return a lexical unit vector of each text, without negative numbers: [n, ``DIMENSIONS``]."""
-    vectors: NDArray[np.float64] = _vectorizer().fit_transform(texts).toarray()
-    return vectors
-
-
-@lru_cache(maxsize=1)
-def _vectorizer() -> Any:
-    """Return the n-gram counter with the scaler to unit vectors; neither is fitted."""
     require("annotate", "scikit-learn")
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
-    from sklearn.pipeline import make_pipeline
 
-    counts = HashingVectorizer(
+    vectorizer = HashingVectorizer(
         preprocessor=_folded,
         analyzer="char",
         ngram_range=LENGTHS,
@@ -134,35 +129,25 @@ def _vectorizer() -> Any:
         alternate_sign=False,
         norm=None,
     )
-    return make_pipeline(counts, TfidfTransformer(use_idf=False, sublinear_tf=True))
+    weights = TfidfTransformer(use_idf=False, sublinear_tf=True)
+    vectors: NDArray[np.float64] = weights.fit_transform(vectorizer.transform(texts)).toarray()
+    return vectors
 
 
 def _folded(text: str) -> str:
     return f" {' '.join(unicodedata.normalize('NFKC', plain(text)).casefold().split())} "
 
 
-def _texts(question: str, answer: str, generations: tuple[str, ...]) -> list[str]:
-    """Return the answer and the generations, with the question before each."""
-    texts = [answer, *generations]
-    if not question:
-        return texts
+def _with_question(question: str, *texts: str) -> list[str]:
+    """Return texts with the question before each."""
     prefix = _PREFIX[language_of((question, *texts)) == CHINESE]
-    return [prefix.format(question, text) for text in texts]
-
-
-def _pairs(question: str, answer: str, generations: tuple[str, ...]) -> list[list[tuple[str, str]]]:
-    """Return the pairs of each generation: with the answer, then with each other generation."""
-    before = f"{question}\n" if question else ""
-    pairs = []
-    for row, text in enumerate(generations):
-        premises = (answer, *generations[:row], *generations[row + 1 :])
-        pairs.append([(before + premise, text) for premise in premises])
-    return pairs
+    return [prefix.format(question, text) for text in texts] if question else [*texts]
 
 
 def _paired(to_answer: NDArray[Any], to_others: NDArray[Any] | None) -> _Similarities:
-    others = [None] * len(to_answer) if to_others is None else to_others.tolist()
-    return list(zip(np.asarray(to_answer).tolist(), others))
+    similarities: list[float] = np.clip(to_answer, -1, 1).tolist()
+    others = [None] * len(similarities) if to_others is None else np.clip(to_others, -1, 1).tolist()
+    return list(zip(similarities, others))
 
 
 @dataclass(eq=False)
@@ -218,37 +203,31 @@ class SelfCheck(Scorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for method in self.methods:
-            converted("methods", method, Method)
         self._models = {
             "ngram": (None, None),
             "nli": (self.nli_model, self.nli_revision),
             "bertscore": (self.encoder, self.encoder_revision),
         }
-        for method, setting in (("nli", "nli_model"), ("bertscore", "encoder")):
-            if method in self.methods and getattr(self, setting) is None:
-                raise ShroomError(f"methods: {method} needs a model; set {setting}")
-        self.fields = tuple(f"selfcheck_{method}_score" for method in self.methods)
         self._checks = []
         for method in self.methods:
-            model, revision = self._models[method]
+            model, revision = self._models[converted("methods", method, Method)]
+            if method != "ngram" and model is None:
+                setting = "nli_model" if method == "nli" else "encoder"
+                raise ShroomError(f"methods: {method} needs a model; set {setting}")
             settings: dict[str, Any] = {"variant": method, "model": model, "revision": revision}
             settings |= {"n": self.n, "aggregate": self.aggregate}
             self._checks.append(selfcheck.SelfCheck(**settings))
+        self.fields = tuple(f"selfcheck_{method}_score" for method in self.methods)
 
     @cached_property
     def identity(self) -> str:
-        models = [
-            f"{method} {hub.identity(model, revision) if model else f'{self.n} {self.aggregate}'}"
-            for method, (model, revision) in self._models.items()
-            if method in self.methods
-        ]
-        return f"selfcheck {', '.join(models)}"
+        models = [hub.identity(name, its) for name, its in self._models.values() if name]
+        return f"selfcheck {', '.join(self.methods)} {self.n} {self.aggregate} {models}"
 
-    def places(self, question: Question) -> tuple[int, ...]:
+    def places(self, question: Question) -> list[int]:
         """Return the places of the normal generations if there are several."""
         places = normal(question)
-        return places if len(places) > 1 else ()
+        return places if len(places) > 1 else []
 
     def item(self, question: Question, place: int) -> Item:
         others = [question.generation[other].text for other in normal(question) if other != place]

@@ -9,14 +9,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.base import SLICE, within
+from shroom.annotate.base import slices
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, show
 from shroom.inference import hub
 from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store
-from shroom.inference.tokenization import in_chat
+from shroom.inference.tokenization import in_chat, padded
 
 Ids = tuple[int, ...]
 States = NDArray[np.float32]
@@ -87,7 +87,9 @@ class Reader:
 
     def __init__(self, name: str, revision: str | None = None, device: str | None = None) -> None:
         self.name, self.revision = name, revision
-        self.tokenizer = hub.tokenizer(name, revision)
+        self.tokenizer = padded(hub.tokenizer(name, revision))
+        # A causal model's states do not depend on padding that follows.
+        self.tokenizer.padding_side = "right"
         model = hub.model("causal", name, revision, device)
         # Without its head, a model does not compute the logits of the whole vocabulary.
         self._model, self._device = model.base_model, model.device
@@ -95,8 +97,6 @@ class Reader:
         self.last = int(about.num_hidden_layers)
         reads = getattr(about, "max_position_embeddings", None)
         self.most = min(int(self.tokenizer.model_max_length), int(reads or _LONGEST), _LONGEST)
-        padding = self.tokenizer.pad_token_id
-        self._padding = 0 if padding is None else int(padding)
 
     @property
     def identity(self) -> str:
@@ -114,10 +114,14 @@ class Reader:
 
     def ids(self, frame: Frame, question: str) -> Ids:
         """Return the tokens of a question in its frame, without the beginning if it is too long."""
-        text = frame.text(question)
-        ids = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
-        if frame.mode == "completion":  # a chat template contains the start token
-            ids = self._marked(text, ids)
+        read = self.tokenizer(
+            frame.text(question),
+            add_special_tokens=frame.mode == "completion",  # a chat template has a start token
+            return_special_tokens_mask=True,
+        )
+        ids, added = read["input_ids"], read["special_tokens_mask"]
+        while added and added.pop():  # an end token
+            ids.pop()
         if not ids:
             raise ShroomError(
                 f"{self.name}: the tokenizer returns no tokens for the question "
@@ -141,33 +145,20 @@ class Reader:
         )
         return rows.astype(np.float32).reshape(len(items), len(layers), -1)
 
-    def _marked(self, text: str, plain: list[int]) -> list[int]:
-        """Return tokens with the start token, if the model has one, and without an end token."""
-        marked = list(self.tokenizer(text)["input_ids"])
-        for start in range(len(marked) - len(plain) + 1):
-            if marked[start : start + len(plain)] == plain:
-                return marked[: start + len(plain)]
-        return plain
-
     def _read(self, batch: Sequence[Ids], layers: Sequence[int]) -> NDArray[Any]:
         """Return the states of some layers side by side: shape [batch, layers * width]."""
-        # Padding is on the right, where no token of a causal model depends on it.
         import torch
 
-        size = max(map(len, batch))
-        ids = torch.tensor([[*item, *[self._padding] * (size - len(item))] for item in batch])
-        lengths = torch.tensor([len(item) for item in batch])
-        mask = torch.arange(size) < lengths[:, None]
+        inputs = self.tokenizer.pad(
+            {"input_ids": [*map(list, batch)]}, return_tensors="pt", verbose=False
+        )
+        last = (range(len(batch)), [len(item) - 1 for item in batch])
         with torch.inference_mode():
             output = self._model(
-                input_ids=ids.to(self._device),
-                attention_mask=mask.long().to(self._device),
-                use_cache=False,
-                output_hidden_states=True,
+                **inputs.to(self._device), use_cache=False, output_hidden_states=True
             )
-            states = [output.hidden_states[layer].cpu() for layer in layers]
-        last = (torch.arange(len(batch)), lengths - 1)
-        return np.concatenate([state[last].float().numpy() for state in states], axis=1)
+            states = [output.hidden_states[layer][last].float().cpu() for layer in layers]
+        return np.concatenate(states, axis=1)
 
 
 def stored(
@@ -175,28 +166,21 @@ def stored(
 ) -> Callable[[int], NDArray[np.float64]]:
     """Store missing states, and return a function from a layer to its states: [n, width]."""
     # The states of all layers together may not fit into memory.
-
-    def known(layer: int) -> dict[Ids, bytes]:
-        return store.get(_scope(reader, layer), items)
-
-    by_length = sorted(dict.fromkeys(items), key=len, reverse=True)
-    everywhere = set(items).intersection(*map(known, layers))
-    missing = [item for item in by_length if item not in everywhere]
-    for start in range(0, len(missing), SLICE):
-        part = missing[start : start + SLICE]
-        states = reader.states(part, layers, within(run, start, len(part), len(missing)))
-        for layer, rows in zip(layers, states.swapaxes(0, 1)):
-            store.put(_scope(reader, layer), {item: row.tobytes() for item, row in zip(part, rows)})
+    identity, known = reader.identity, set(items)
+    scopes = {layer: f"states {identity} layer {layer}" for layer in layers}
+    for scope in scopes.values():
+        known &= store.get(scope, items).keys()
+    missing = [item for item in dict.fromkeys(items) if item not in known]
+    for part, within in slices(missing, len, run):
+        states = reader.states(part, layers, within)
+        for scope, rows in zip(scopes.values(), states.swapaxes(0, 1)):
+            store.put(scope, {item: row.tobytes() for item, row in zip(part, rows)})
 
     def states_of(layer: int) -> NDArray[np.float64]:
-        found = known(layer)
+        found = store.get(scopes[layer], items)
         if not found.keys() >= set(items):
             problem = f"{store.path}: the states of layer {layer} are missing"
             raise ShroomError(f"{problem}; free disk space, then run again with --resume")
         return np.array([np.frombuffer(found[item], np.float32) for item in items], np.float64)
 
     return states_of
-
-
-def _scope(reader: Reader, layer: int) -> str:
-    return f"states {reader.identity} layer {layer}"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from shroom.annotate.base import Failure, Item, Scorer, Scores
+from shroom.annotate.base import Item, Scorer, Scores
 from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.json_writing import json_digest
 from shroom.core.printing import counted
@@ -18,7 +18,6 @@ from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher import Question as Asked
 from shroom.detectors.judge.asking import Asking
 from shroom.detectors.judge.verdicts import (
-    Verdict,
     judgement,
     share_at,
     side_of,
@@ -99,13 +98,10 @@ class Judge(Asking, Scorer):
             yield from super().score(items, run)
             return
         for place, reply in self._model.answers(self._questions(items), run):
-            if isinstance(reply, ShroomError):
-                yield items[place], Failure(str(reply))
-            else:
-                yield items[place], self._read(reply)
+            yield items[place], reply if isinstance(reply, ShroomError) else _scores(reply)
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        return [_from_words(reply) for reply in self._model.ask(self._questions(items), run)]
+        return [_local_scores(reply) for reply in self._model.ask(self._questions(items), run)]
 
     def cost(self, items: Sequence[Item]) -> str:
         """Return a sentence about the number and the cost of the requests; none is sent."""
@@ -124,32 +120,28 @@ class Judge(Asking, Scorer):
             questions.append(Question(Prompt(template, "generation", text, others)))
         return questions
 
-    def _read(self, reply: Reply) -> Scores:
-        """Return the scores of a server's reply, or the reason for its failure."""
-        verdict = verdict_of(reply.text)
-        if verdict:
-            return _scores(verdict, share_at(step_of_verdict(reply), side_of))
+
+def _scores(reply: Reply) -> Scores:
+    """Return the scores of a server's reply, or why there are none."""
+    verdict = verdict_of(reply.text)
+    if verdict is None:
         change = "a larger max_tokens" if reply.unfinished else "another template"
-        return Failure(
+        return ShroomError(
             f'the reply says neither "right" nor "wrong": {show(reply.text, 120)}; run again '
             f"with --resume and {change}"
         )
+    p = share_at(step_of_verdict(reply), side_of)
+    more = {"gpt_judgement_p_right": p, "gpt_judgement_reason": verdict.reason}
+    more = {name: value for name, value in more.items() if value is not None}
+    return {"gpt_judgement": verdict.word, "gpt_judgement_score": int(verdict.right), **more}
 
 
-def _from_words(reply: Reply) -> Scores:
+def _local_scores(reply: Reply) -> Scores:
     """Return the scores of a local model's reply, by its probabilities of yes and no."""
     p, _, unfinished = judgement(reply, exact=True)
     if p is None:
         way_out = "a larger max_tokens" if unfinished else "another template"
-        return Failure(f'the reply says neither "yes" nor "no"; use {way_out}')
-    right = p < 0.5
-    return _scores(Verdict("yes" if right else "no", right), 1 - p)
-
-
-def _scores(verdict: Verdict, p: float | None) -> dict[str, Any]:
-    more = {"gpt_judgement_p_right": p, "gpt_judgement_reason": verdict.reason}
-    return {
-        "gpt_judgement": verdict.word,
-        "gpt_judgement_score": int(verdict.right),
-        **{name: value for name, value in more.items() if value is not None},
-    }
+        return ShroomError(f'the reply says neither "yes" nor "no"; use {way_out}')
+    word, right = ("yes", 1) if p < 0.5 else ("no", 0)
+    values = word, right, 1 - p
+    return dict(zip(Judge.fields, values))

@@ -1,35 +1,30 @@
-"""The knowledge probe: p(the model knows the answer), from a hidden state; how it is trained."""
+"""The knowledge probe: p(the model knows the answer), from a hidden state."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
-from shroom.annotate.base import Failure, Item, Scorer, Scores
-from shroom.annotate.scorers.hidden_states import QUESTION, Mode, Position, Reader, frame, stored
-from shroom.annotate.scorers.probe_fitting import train
-from shroom.annotate.scorers.saved_probe import (
-    ABOUT,
-    TORCH,
-    LinearProbe,
-    SavedProbe,
-    describe_left_out,
-    identity,
-)
+from shroom.annotate.base import Item, Scorer, Scores
+from shroom.annotate.scorers.hidden_states import QUESTION, Frame, Reader
+from shroom.annotate.scorers.saved_probe import ABOUT, SavedProbe, digest
 from shroom.core.extras import require
-from shroom.core.printing import counted
-from shroom.core.problems import ShroomError, show
-from shroom.datasets.dreamcatcher import ALL_RIGHT, ALL_WRONG, Question
+from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher import Question
 from shroom.detectors.settings import File, Name
+from shroom.inference import hub
 from shroom.inference.run_settings import Run
-from shroom.inference.store import kept
-from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
+from shroom.learners.logistic import sigmoid
+
+#: Endings of PyTorch files, and where the source's notebook writes the layer.
+_TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
 
 
 @dataclass(eq=False)
@@ -49,44 +44,41 @@ class Probe(Scorer):
     def __post_init__(self) -> None:
         super().__post_init__()
         place = Path(self.probe)
+        self._readers: dict[str | None, Reader] = {}
         self._saved: SavedProbe | LinearProbe
-        if place.suffix in TORCH:
+        if place.suffix in _TORCH:
             self._saved = LinearProbe.load(place, self.model, self.layer)
-            self._identity = self._saved.identity
-        elif self.layer is not None:
+            return
+        if self.layer is not None:
             raise ShroomError(
                 f"{self.probe} already specifies the layer; omit the setting 'layer', "
                 "which is only for PyTorch files"
             )
-        else:
-            self._saved, self._identity = SavedProbe.load(place), identity(place)
-        self._readers: dict[str | None, Reader] = {}
+        self._saved = SavedProbe.load(place)
 
     @property
     def identity(self) -> str:
         """The probe's numbers and settings, which include the model's state after a check."""
-        return f"{self.name} {self._identity}"
+        if isinstance(self._saved, LinearProbe):
+            return f"probe {self._saved.identity}"
+        return f"probe {digest((Path(self.probe) / ABOUT).read_bytes())}"
 
-    def places(self, question: Question) -> tuple[int, ...]:
+    def places(self, question: Question) -> Sequence[int]:
         """Return the places of all generations, which share the value of their question."""
-        return tuple(range(len(question.generation)))
+        return range(len(question.generation))
 
     def item(self, question: Question, place: int) -> Item:
         del place
         return question.question
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        asked = [question for question in items if question.strip()]
-        if not asked:
-            return [Failure("the question is blank")] * len(items)
-        saved, reader = self._saved, self._reader(run)
-        layer = reader.layer(saved.layer)
-        ids = [reader.ids(saved.frame, question) for question in asked]
-        p = dict(zip(asked, saved.p(reader.states(ids, [layer], run)[:, 0]).tolist()))
-        return [
-            {"probe_score": p[question]} if question in p else Failure("the question is blank")
-            for question in items
-        ]
+        p: dict[Item, float] = {}
+        if texts := [question for question in items if question.strip()]:
+            saved, reader = self._saved, self._reader(run)
+            layer, ids = reader.layer(saved.layer), [reader.ids(saved.frame, it) for it in texts]
+            p = dict(zip(texts, saved.p(reader.states(ids, [layer], run)[:, 0]).tolist()))
+        blank = ShroomError("the question is blank")
+        return [{"probe_score": p[text]} if text in p else blank for text in items]
 
     def _reader(self, run: Run) -> Reader:
         """Return the model, after checking that the probe was trained on it."""
@@ -98,110 +90,56 @@ class Probe(Scorer):
         return self._readers[run.device]
 
 
-#: The store of the states, in the folder of the probe.
-STATES = "states.sqlite"
-#: The minimum number of questions of either label, so that inner folds have both.
-LEAST = 4
-
-
-def labelled(questions: Sequence[Question], least: int) -> tuple[dict[str, bool], dict[str, int]]:
-    """Return whether the model knows each question to train on, and the numbers left out."""
-    # There are at least ``least`` questions of either label; the others are counted by reason.
-    left_out: Counter[str] = Counter()
-    by_text: dict[str, list[Question]] = {}
-    for question in questions:
-        text = question.question.strip()
-        if not text:
-            left_out["blank"] += 1
-        elif question.category not in (ALL_RIGHT, ALL_WRONG):
-            left_out[question.category or "without a category"] += 1
-        else:
-            by_text.setdefault(text, []).append(question)
-    clear: dict[str, bool] = {}
-    for first, *others in by_text.values():
-        if any(other.category != first.category for other in others):
-            left_out["repeated with another category"] += 1 + len(others)
-        else:
-            clear[first.question] = first.category == ALL_RIGHT
-            left_out["doubled"] += len(others)
-    left_out = +left_out  # without zero counts
-    right = sum(clear.values())
-    if min(right, len(clear) - right) < least:
-        without = "; " + describe_left_out(left_out) if left_out else ""
-        raise ShroomError(
-            f"a probe needs at least {least} questions with only right answers (got {right}) "
-            f"and {least} with only wrong answers (got {len(clear) - right}){without}; to "
-            "categorise more questions, use 'shroom annotate run'"
-        )
-    return clear, dict(left_out)
-
-
 @dataclass(frozen=True)
-class Plan:
-    """The settings of a training."""
+class LinearProbe:
+    """A probe of the source's program: a linear layer with a sigmoid, on the raw state."""
+
+    # Its layer may be negative, and its identity is a digest of the file, the model and the layer.
 
     model: str
-    revision: str | None = None
-    layers: tuple[int, ...] = ()  # the layers to try; by default all
-    position: Position = "last"  # as for :func:`shroom.annotate.scorers.hidden_states.frame`
-    mode: Mode | None = None
-    prompt: str | None = None
-    folds: int = 5
-    how: Intervals = DEFAULT_INTERVALS
+    layer: int
+    weights: NDArray[np.float64]
+    bias: float
+    identity: str
+    frame: ClassVar[Frame] = Frame("completion", QUESTION, "last", "", "")
+    revision: ClassVar[str | None] = None
 
-    def __post_init__(self) -> None:
-        if self.prompt is not None and self.prompt.count(QUESTION) != 1:
-            raise ShroomError(f"prompt: expected {QUESTION} once, got {show(self.prompt)}")
+    @classmethod
+    def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
+        """Return the probe whose ``state_dict`` is in a PyTorch file."""
+        named = _LAYER.findall(path.stem) if layer is None else [layer]
+        if model is None or not named:
+            lacking = "model" if model is None else "layer"
+            raise ShroomError(f"{path} contains only weights; specify the {lacking} of the probe")
+        require("models", "torch")
+        import torch
+
+        try:
+            state = torch.load(path, map_location="cpu", weights_only=True)
+            (weights,) = np.asarray(state.pop("linear.weight").double().numpy())
+            (bias,) = np.asarray(state.pop("linear.bias").double().numpy())
+        except OSError as error:
+            raise ShroomError(f"{path}: cannot be read: {error.strerror or error}") from error
+        except Exception as error:  # a file can make the library raise anything
+            raise _unreadable(path) from error
+        if state or weights.ndim != 1 or not np.isfinite([*weights, bias]).all():
+            raise _unreadable(path)
+        number = int(named[-1])
+        about = f"{digest(path.read_bytes())} {hub.identity(model)} layer {number}"
+        return cls(model, number, weights, float(bias), about)
+
+    def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(sigmoid(np.asarray(states, np.float64) @ self.weights + self.bias))
+
+    def refuse_another(self, state: NDArray[Any], name: str) -> None:
+        """Raise :class:`ShroomError` if states and probe have different sizes."""
+        if state.shape != self.weights.shape:
+            sizes = f"its states have {len(state)} values, but the probe has {len(self.weights)}"
+            raise ShroomError(f"{name} is not the model that the probe was trained on: {sizes}")
 
 
-def make(
-    questions: Sequence[Question],
-    plan: Plan,
-    folder: Path,
-    run: Run,
-    report: Callable[[int, int], None],
-    *,
-    resume: bool = False,
-) -> SavedProbe:
-    """Train the probes of a plan, save the best one and all states to a folder, and return it."""
-    require("models", "safetensors", "scikit-learn")
-    knows, left_out = labelled(questions, max(LEAST, plan.folds))
-    if (folder / ABOUT).exists() and not resume:
-        raise ShroomError(
-            f"{folder} contains the probe of an earlier run; add --resume to train it again from "
-            "the stored hidden states, or choose another folder"
-        )
-    reader = Reader(plan.model, plan.revision, run.device)
-    layers = sorted({reader.layer(number) for number in plan.layers or range(reader.last + 1)})
-    around = frame(reader.tokenizer, plan.model, plan.position, plan.mode, plan.prompt)
-    items = [reader.ids(around, question) for question in knows]
-    cut = sum(len(item) == reader.most for item in items)
-    if cut:
-        run.note(
-            f"{counted(cut, 'question')} might have been truncated: the model reads only the last "
-            f"{reader.most} tokens"
-        )
-    with kept(folder / STATES, run.note, resume=resume, refuse=True) as store:
-        store.unfinished = True  # other trainings can use the states
-        figures, probe, curve = train(
-            layers,
-            stored(reader, items, layers, store, run),
-            np.array([*knows.values()]),
-            folds=plan.folds,
-            how=plan.how,
-            report=report,
-        )
-    place = Path(plan.model).expanduser()  # must be found from any working folder
-    saved = SavedProbe(
-        model=str(place.resolve()) if place.is_dir() else plan.model,
-        revision=plan.revision,
-        layer=figures.best,
-        frame=around,
-        probe=probe,
-        curve=curve,
-        check=np.asarray(reader.check(around, run), np.float64),
-        figures=figures,
-        left_out=left_out,
+def _unreadable(path: Path) -> ShroomError:
+    return ShroomError(
+        f"{path} is not the state_dict of a linear probe (linear.weight and linear.bias); only "
+        "weights are read, never pickled objects"
     )
-    saved.save(folder)
-    return saved

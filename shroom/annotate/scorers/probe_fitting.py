@@ -63,15 +63,14 @@ def splits(knows: Truth, folds: int, seed: int) -> list[Split]:
 def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Floats]:
     """Return the probe of the best C, the C, and its decision values out of inner folds."""
     # The best C has the lowest log loss out of fold; ties go to the strongest penalty.
-    mean = states.mean(axis=0)
-    spread, size = states.std(axis=0), np.sqrt((states**2).mean(axis=0))
-    varies = spread > _ALIKE * size
-    rows = (states - mean) / np.where(varies, spread, np.inf)
-    turned: Floats | None = None
+    mean, spread = states.mean(axis=0), states.std(axis=0)
+    varies = spread > _ALIKE * np.sqrt((states**2).mean(axis=0))
+    scale = np.where(varies, spread, 1.0)
+    rows, axes = np.where(varies, states - mean, 0.0) / scale, None
     if rows.shape[0] < rows.shape[1]:
         # The penalty does not change if the axes are rotated. With fewer rows than columns,
         # the columns are rotated onto the rows, which saves most of the time.
-        turned, triangle = np.linalg.qr(rows.T)
+        axes, triangle = np.linalg.qr(rows.T)
         rows = np.ascontiguousarray(triangle.T)
 
     def predict(train: Places, test: Places) -> Floats:
@@ -79,12 +78,10 @@ def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Float
         return np.column_stack([rows[test] @ weights + height for weights, height in fits])
 
     decisions = np.array(out_of_fold(predict, splits(knows, _INNER, seed))).T
-    sign = np.where(knows, -1.0, 1.0)
-    best = int(np.logaddexp(0, sign * decisions).mean(axis=1).argmin())
+    losses = np.logaddexp(0, np.where(knows, -1.0, 1.0) * decisions).mean(axis=1)
+    best = int(losses.argmin())
     weights, intercept = _weights(rows, knows, GRID[best])
-    if turned is not None:
-        weights = turned @ weights
-    scale, weights = np.where(varies, spread, 1.0), np.where(varies, weights, 0.0)
+    weights = np.where(varies, weights if axes is None else axes @ weights, 0.0)
     return Probe(mean, scale, weights, intercept), GRID[best], decisions[best]
 
 
@@ -114,9 +111,8 @@ def _from_flat(content: Mapping[str, Any]) -> Scores:
     scores = {}
     for name in METRICS:
         ci, note = content.get(f"{name}_ci"), content.get(f"{name}_ci_note")
-        ends = (float(ci[0]), float(ci[1])) if ci else None
-        marked = Marked(ends, note) if ends and note else ends
-        scores[name] = tables.Estimate(content[name], marked)
+        ends = ci and (Marked(ci, note) if note else tuple(ci))
+        scores[name] = tables.Estimate(content[name], ends)
     return scores
 
 
@@ -127,17 +123,22 @@ class Figures:
     right: int
     wrong: int
     best: int
-    # Of the best layer, which each fold chooses without the questions that it predicts.
-    nested: Scores
     chosen: Sequence[int]  # the layer that each fold chose
-    floor: Mapping[str, float]  # the figures of the majority label
     c: float
     folds: int
-    how: Intervals
+    # Of the best layer, which each fold chooses without the questions that it predicts.
+    nested: Scores
     layers: Mapping[int, Scores]
+    how: Intervals
+
+    @property
+    def floor(self) -> dict[str, float]:
+        """The figures of the majority label."""
+        share = max(self.right, self.wrong) / (self.right + self.wrong)
+        return {"accuracy": share, "balanced_accuracy": 0.5, "auroc": 0.5}
 
     def to_dict(self) -> dict[str, Any]:
-        plain = {**{name: vars(self)[name] for name in _PLAIN}, "seed": self.how.seed}
+        plain = {**{name: getattr(self, name) for name in _PLAIN}, "seed": self.how.seed}
         layers = [{"layer": n, **_flat(scores)} for n, scores in self.layers.items()]
         return {**plain, "nested": _flat(self.nested), **self.how.to_dict(), "layers": layers}
 
@@ -146,7 +147,7 @@ class Figures:
         """Return the figures of :meth:`to_dict`; raises KeyError, TypeError, ValueError."""
         settings = content.get("intervals", {"resamples": 0, "seed": content["seed"]})
         return cls(
-            **{name: content[name] for name in _PLAIN},
+            **{name: content[name] for name in _PLAIN if name != "floor"},
             nested=_from_flat(content["nested"]),
             layers={int(row["layer"]): _from_flat(row) for row in content["layers"]},
             how=Intervals(**{key: it for key, it in settings.items() if key != "shares"}),
@@ -165,53 +166,35 @@ def train(
     """Return the figures of all layers, the probe of the best layer, and its calibration."""
     # The calibration curve, from the sigmoid of a decision value to p, is fitted out of fold.
     # Each label needs as many questions as there are folds, and at least 4.
-    seed = how.seed
-    parts = splits(knows, folds, seed)
-    outside, choices = [], []
+    parts = splits(knows, folds, how.seed)
+    outside = np.empty((len(layers), len(knows)))  # the out-of-fold decision values
+    inside: list[list[tuple[float, ...]]] = [
+        [] for _ in parts
+    ]  # the merits on each fold's own questions
     for row, layer in enumerate(layers):
-        decisions, merits = _judged(states(layer), knows, parts, seed)
-        outside.append(decisions)
-        choices.append(merits)
+        values = states(layer)
+        for merits, (fit, judge) in zip(inside, parts):
+            probe, _, decisions = fitted(values[fit], knows[fit], how.seed)
+            merits.append(_merit(decisions, knows[fit]))
+            outside[row, judge] = probe.decide(values[judge])
         report(row + 1, len(layers))
     best = _best([_merit(decisions, knows) for decisions in outside])
-    chosen = list(map(_best, zip(*choices)))
-    nested = np.empty(len(knows))
+    chosen, nested = [*map(_best, inside)], np.empty(len(knows))
     for row, (_, judge) in zip(chosen, parts):
-        nested[judge] = outside[row][judge]
-    probe, c, _ = fitted(states(layers[best]), knows, seed)
-    right = int(knows.sum())
+        nested[judge] = outside[row, judge]
+    probe, c, _ = fitted(states(layers[best]), knows, how.seed)
     figures = Figures(
-        right=right,
-        wrong=len(knows) - right,
-        layers={layer: scored(row, knows, how) for layer, row in zip(layers, outside)},
+        right=int(knows.sum()),
+        wrong=int((~knows).sum()),
         best=layers[best],
-        nested=scored(nested, knows, how),
         chosen=[layers[row] for row in chosen],
-        floor={
-            "accuracy": max(right, len(knows) - right) / len(knows),
-            "balanced_accuracy": 0.5,
-            "auroc": 0.5,
-        },
         c=c,
         folds=len(parts),
+        nested=scored(nested, knows, how),
+        layers={layer: scored(row, knows, how) for layer, row in zip(layers, outside)},
         how=how,
     )
-    curve = Platt.fitted(sigmoid(outside[best]), knows.astype(np.float64))
-    return figures, probe, curve
-
-
-def _judged(
-    states: Floats, knows: Truth, parts: Sequence[Split], seed: int
-) -> tuple[Floats, list[tuple[float, ...]]]:
-    """Return the out-of-fold decision values, and each fold's merit on its training questions."""
-    merits: list[tuple[float, ...]] = []
-
-    def predict(fit: Places, judge: Places) -> Floats:
-        probe, _, inside = fitted(states[fit], knows[fit], seed)
-        merits.append(_merit(inside, knows[fit]))
-        return probe.decide(states[judge])
-
-    return np.array(out_of_fold(predict, parts)), merits
+    return figures, probe, Platt.fitted(sigmoid(outside[best]), knows.astype(np.float64))
 
 
 def _merit(decisions: Floats, knows: Truth) -> tuple[float, ...]:
@@ -220,4 +203,5 @@ def _merit(decisions: Floats, knows: Truth) -> tuple[float, ...]:
 
 
 def _best(merits: Sequence[tuple[float, ...]]) -> int:
-    return max(range(len(merits)), key=lambda row: (merits[row], -row))
+    """Return the row of the best layer, the first of equal layers."""
+    return max(range(len(merits)), key=merits.__getitem__)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.scorers.hidden_states import QUESTION, Frame
+from shroom.annotate.scorers.hidden_states import Frame
 from shroom.annotate.scorers.probe_fitting import Figures, Probe
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
@@ -23,7 +22,6 @@ from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
-from shroom.inference import hub
 from shroom.learners.calibrators import Platt
 from shroom.learners.logistic import sigmoid
 from shroom.scoring.display.text import confidence, doubts, ends, figure, how_made, within
@@ -39,8 +37,6 @@ _ALIKE = 0.05
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC"}
 FLOOR = "floor: majority label"
 NESTED = "best, chosen within folds"
-#: Endings of PyTorch files, and where the source's notebook writes the layer.
-TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
 _POSITIONS = {
     "last": "at the question's last token",
     "before-answer": "at the last token before the answer",
@@ -67,31 +63,30 @@ class SavedProbe(Result):
 
     def __repr__(self) -> str:
         auroc = self.figures.nested["auroc"]
-        return (
-            f"SavedProbe({self.name}, layer {self.layer}, AUROC {auroc} {auroc.ends}".strip() + ")"
-        )
+        about = f"{self.name}, layer {self.layer}, AUROC {auroc} {auroc.ends}"
+        return f"SavedProbe({about.strip()})"
 
     @property
     def verdict(self) -> str:
         """Whether the probe beats chance, and whether its labels beat the majority label."""
-        figures = self.figures
-        auroc, accuracy = (figures.nested[name] for name in ("auroc", "accuracy"))
+        figures, nested, effects = self.figures, self.figures.nested, []
+        auroc, accuracy = nested["auroc"], nested["accuracy"]
         n = figures.right + figures.wrong
         if auroc.ci is None:
             return (
                 f"The probe cannot be judged: its AUROC of {auroc} has no confidence interval "
                 f"(n = {n})."
             )
-        effect = {1: "better than", -1: "worse than", 0: "not significantly better than"}
-        chance, majority = (
-            effect[compared(figures.nested[name].ci, figures.floor[name])]
-            for name in ("auroc", "accuracy")
-        )
+        for name in ("auroc", "accuracy"):
+            low, high = nested[name].ci or (0.0, 1.0)
+            worse = "worse than" if high < figures.floor[name] else "not significantly better than"
+            effects.append("better than" if low > figures.floor[name] else worse)
         return (
-            f"The probe is {chance} chance at predicting which questions {self.name} can answer: "
-            f"its cross-validated AUROC is {figure(auroc.value)} ({within(auroc.ci, figures.how)}, "
-            f"n = {n}). Its accuracy of {figure(accuracy.value)} ({ends(accuracy.ci)}) is "
-            f"{majority} the majority label's {figure(figures.floor['accuracy'])}."
+            f"The probe is {effects[0]} chance at predicting which questions {self.name} can "
+            f"answer: its cross-validated AUROC is {figure(auroc.value)} "
+            f"({within(auroc.ci, figures.how)}, n = {n}). Its accuracy of "
+            f"{figure(accuracy.value)} ({ends(accuracy.ci)}) is {effects[1]} the majority label's "
+            f"{figure(figures.floor['accuracy'])}."
         )
 
     @property
@@ -114,9 +109,8 @@ class SavedProbe(Result):
     def _notes(self) -> Iterator[str]:
         figures, how = self.figures, self.figures.how
         out = f"; {describe_left_out(self.left_out)}" if self.left_out else ""
-        counts = ", ".join(
-            f"layer {n} in {counted(k, 'fold')}" for n, k in Counter(figures.chosen).items()
-        )
+        chosen = Counter(figures.chosen).items()
+        counts = ", ".join(f"layer {n} in {counted(k, 'fold')}" for n, k in chosen)
         n = figures.right + figures.wrong
         yield f"{n} questions: {figures.right} 'all-right', {figures.wrong} 'all-wrong'{out}"
         yield f"{self.frame.mode} mode, hidden states {_POSITIONS[self.frame.position]}"
@@ -128,13 +122,10 @@ class SavedProbe(Result):
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
             yield f"{made}; the probe is not refitted"
-            parts = {NESTED: figures.nested}
-            parts |= {f"layer {n}": scores for n, scores in figures.layers.items()}
-            yield from doubts(
-                (f"{part}, {name}", it.ci)
-                for part, scores in parts.items()
-                for name, it in scores.items()
-            )
+            ends_of = {f"{NESTED}, {name}": it.ci for name, it in figures.nested.items()}
+            for n, scores in figures.layers.items():
+                ends_of |= {f"layer {n}, {name}": it.ci for name, it in scores.items()}
+            yield from doubts(ends_of.items())
         if not self.curve.rises:
             yield "in cross-validation, the best probe does not beat chance, so its p is constant"
 
@@ -208,10 +199,10 @@ class SavedProbe(Result):
     @classmethod
     def _of(cls, about: Mapping[str, Any], numbers: Mapping[str, NDArray[Any]]) -> SavedProbe:
         mean, scale, weights, check = (np.asarray(numbers[key], np.float64) for key in _VECTORS)
-        slope, height = (float(about["calibration"][key]) for key in ("slope", "intercept"))
-        intercept = float(about["intercept"])
+        probe = Probe(mean, scale, weights, float(about["intercept"]))
+        curve = Platt(*(float(about["calibration"][key]) for key in ("slope", "intercept")))
         sound = mean.ndim == 1 and mean.shape == scale.shape == weights.shape
-        values = [*mean, *scale, *weights, *check, slope, height, intercept]
+        values = [*mean, *scale, *weights, *check, probe.intercept, curve.slope, curve.intercept]
         if not sound or not np.isfinite(values).all() or not (scale > 0).all():
             raise ValueError("numbers are missing, or not finite")
         return cls(
@@ -219,83 +210,17 @@ class SavedProbe(Result):
             revision=about["revision"],
             layer=int(about["layer"]),
             frame=msgspec.convert(about["frame"], Frame),
-            probe=Probe(mean, scale, weights, intercept),
-            curve=Platt(slope, height),
+            probe=probe,
+            curve=curve,
             check=check,
             figures=Figures.from_dict(about["figures"]),
             left_out=dict(about["left_out"]),
         )
 
 
-@dataclass(frozen=True)
-class LinearProbe:
-    """A probe of the source's program: a linear layer with a sigmoid, on the raw state."""
-
-    # Its layer may be negative, and its identity is a digest of the file, the model and the layer.
-
-    model: str
-    layer: int
-    weights: NDArray[np.float64]
-    bias: float
-    identity: str
-    frame: ClassVar[Frame] = Frame("completion", QUESTION, "last", "", "")
-    revision: ClassVar[str | None] = None
-
-    @classmethod
-    def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
-        """Return the probe whose ``state_dict`` is in a PyTorch file."""
-        named = _LAYER.findall(path.stem)
-        if model is None:
-            raise ShroomError(f"{path} contains only weights; specify the model of the probe")
-        if layer is None and not named:
-            raise ShroomError(f"{path} contains only weights; specify the layer of the probe")
-        number = int(named[-1]) if layer is None else layer
-        require("models", "torch")
-        import torch
-
-        try:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-            (weights,) = np.asarray(state.pop("linear.weight").double().numpy())
-            (bias,) = np.asarray(state.pop("linear.bias").double().numpy())
-        except OSError as error:
-            raise ShroomError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except Exception as error:  # a file can make the library raise anything
-            raise _unreadable(path) from error
-        if state or weights.ndim != 1 or not np.isfinite([*weights, bias]).all():
-            raise _unreadable(path)
-        about = f"{digest(path.read_bytes())} {hub.identity(model)} layer {number}"
-        return cls(model, number, weights, float(bias), about)
-
-    def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
-        return np.asarray(sigmoid(np.asarray(states, np.float64) @ self.weights + self.bias))
-
-    def refuse_another(self, state: NDArray[Any], name: str) -> None:
-        """Raise :class:`ShroomError` if states and probe have different sizes."""
-        if state.shape != self.weights.shape:
-            sizes = f"its states have {len(state)} values, but the probe has {len(self.weights)}"
-            raise ShroomError(f"{name} is not the model that the probe was trained on: {sizes}")
-
-
-def _unreadable(path: Path) -> ShroomError:
-    return ShroomError(
-        f"{path} is not the state_dict of a linear probe (linear.weight and linear.bias); only "
-        "weights are read, never pickled objects"
-    )
-
-
-def compared(ci: tuple[float, float] | None, floor: float) -> int:
-    """Return 1 if an interval is above a floor, -1 if it is below, 0 if neither."""
-    low, high = ci or (floor, floor)
-    return int(low > floor) - int(high < floor)
-
-
 def describe_left_out(left_out: Mapping[str, int]) -> str:
     """Return a description of the questions that were left out."""
     return "left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items())
-
-
-def identity(folder: Path) -> str:
-    return digest((folder / ABOUT).read_bytes())
 
 
 def digest(data: bytes) -> str:
