@@ -30,14 +30,12 @@ from shroom.prediction.ensemble_methods import (
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_files import name_for, text_of
-from shroom.scoring.align import AlignedPair
-from shroom.scoring.check import check_documents
+from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_memory import Data, Submissions, as_source, as_sources
-from shroom.scoring.in_sample import refuse, with_in_sample
-from shroom.scoring.input_files import documents
+from shroom.scoring.in_sample import refuse
 from shroom.scoring.rows import Rows
 from shroom.scoring.tables import Row, Table, text
 
@@ -150,9 +148,8 @@ def _weighted(
     trained: Sequence[Members], judged: Sequence[Members], notes: list[str]
 ) -> list[Combined]:
     """Return the predictions of fitted weights for each track, and note their figures."""
-    doubled = refuse_seen(trained, judged)
-    if doubled:
-        notes.append(f"note: the training gold contains {doubled} of the datapoints to predict")
+    if seen := refuse_seen(trained, judged):
+        notes.append(f"note: the training gold contains {seen} of the datapoints to predict")
     with_tasks = all(members.datapoints is not None for members in (*trained, *judged))
     data = Training(
         *_columns(trained, with_tasks=with_tasks),
@@ -185,20 +182,16 @@ def _figures(trained: Sequence[Members], predictions: Combined) -> list[str]:
 
     The best submission is chosen for each score on the items that it is scored on.
     """
-    rows, start, wins = list[Row](), 0, np.zeros(2, int)
-    for members in trained:
+    rows, wins = list[Row](), np.zeros(2, int)
+    ends = np.cumsum([members.against.n for members in trained])[:-1]
+    labels, p = np.split(predictions.label, ends), np.split(predictions.p, ends)
+    for members, label, p_here in zip(trained, labels, p):
         gold = members.against
-        here = slice(start, start + gold.n)
-        start += gold.n
-        own = _scores(predictions.label[here], predictions.p[here], gold)
-        each = [_scores(label, p, gold) for label, p in zip(members.label.T, members.p.T)]
-        best = np.fmax.reduce(each)
+        own = _scores(label, p_here, gold)
+        best = np.fmax.reduce([_scores(*each, gold) for each in zip(members.label.T, members.p.T)])
         wins += np.array(own) > best
-        for name, n, scores in (
-            (str(members.name), gold.n, own),
-            ("  best submission", "", best.tolist()),
-        ):
-            rows.append((name, n, *(None if math.isnan(it) else it for it in scores)))
+        for name, n, scores in ((str(members.name), gold.n, own), ("  best submission", "", best)):
+            rows.append((name, n, *(None if math.isnan(it) else float(it) for it in scores)))
     heads = f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"
     tracks = counted(len(trained), "track")
     verdict = (
@@ -234,30 +227,31 @@ def read(
     data: Source | None = None,
 ) -> list[Members]:
     """Return the submissions by track, aligned with gold, data or the first submission."""
-    against = sources[0] if gold is None and data is None else data
-    submissions = [documents(source, problems, edition) for source in sources]
-    if problems.errors:
-        raise InvalidInput(problems)
+    alone = gold is None and data is None
     tracks = []
-    for source, listed in zip(sources, submissions):
-        checked = check_documents(listed, gold, data=against, problems=problems, edition=edition)
-        checked.tracks = with_in_sample(checked.tracks, source, listed, checked.problems, edition)
+    for source in sources:
+        checked = check(source, gold, data=sources[0] if alone else data, edition=edition)
+        problems.extend(checked.problems)
         tracks.append({track.gold.file: track for track in checked.aligned})
-    if gold is None and data is None:
-        _refuse_more_tracks(sources[0], problems)
+    more = [problem for problem in problems if problem.code in ("no-gold", "gold-skipped")]
+    if alone and more and problems.errors == problems.count("no-gold"):
+        raise ShroomError(
+            f"{more[0].file} belongs to a track that {sources[0]} does not have; all submissions "
+            "must have the same tracks"
+        )
     if problems.errors:
         raise InvalidInput(problems)
     if gold is not None:
         refuse((track for by_file in tracks for track in by_file.values()), "weights")
-    for source, by_file in zip(sources, tracks):
-        if set(by_file) != set(tracks[0]):
-            had, first = _listed(by_file), _listed(tracks[0])
+    names = [", ".join(str(track.name) for track in it.values()) or "no track" for it in tracks]
+    for source, by_file, listed in zip(sources, tracks, names):
+        if by_file.keys() != tracks[0].keys():
             raise ShroomError(
-                f"{source} has predictions for {had}, but {sources[0]} has predictions for "
-                f"{first}; all submissions must have the same tracks"
+                f"{source} has predictions for {listed}, but {sources[0]} has predictions for "
+                f"{names[0]}; all submissions must have the same tracks"
             )
-    texts = datapoints_by_file(
-        gold if data is None else data, list(tracks[0]), edition, strict=data is not None
+    points = datapoints_by_file(
+        gold if data is None else data, tracks[0], edition, strict=data is not None
     )
     return [
         Members(
@@ -266,26 +260,12 @@ def read(
             track.gold,
             np.column_stack([np.clip(each.predictions.p[each.rows], 0, 1) for each in aligned]),
             np.column_stack([each.predictions.label[each.rows] == 1 for each in aligned]),
-            texts.get(file),
+            points.get(file),
             max(each.in_sample for each in aligned),
         )
         for file, track in tracks[0].items()
         for aligned in [[by_file[file] for by_file in tracks]]
     ]
-
-
-def _refuse_more_tracks(first: Source, problems: Problems) -> None:
-    """Refuse a track that the first submission lacks, because the others are aligned with it."""
-    lacking = [problem for problem in problems if problem.code in ("no-gold", "gold-skipped")]
-    if lacking and problems.errors == problems.count("no-gold"):
-        raise ShroomError(
-            f"{lacking[0].file} belongs to a track that {first} does not have; all submissions "
-            "must have the same tracks"
-        )
-
-
-def _listed(tracks: dict[str, AlignedPair]) -> str:
-    return ", ".join(str(track.name) for track in tracks.values()) or "no track"
 
 
 def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
