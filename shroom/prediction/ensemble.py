@@ -13,6 +13,7 @@ from shroom.core.datapoint import TASKS, Datapoint
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.detectors.arrays import label_columns
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.learners.folds import linked
 from shroom.learners.logistic import Floats, Words, log_odds
@@ -28,8 +29,8 @@ from shroom.prediction.ensemble_methods import (
     cross_validated,
 )
 from shroom.prediction.input_data import datapoints_by_file
-from shroom.prediction.predictions import Predictions
-from shroom.prediction.submission_files import name_for, text_of
+from shroom.prediction.predictions import PredictionFile, Predictions
+from shroom.prediction.submission_files import name_for
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
@@ -110,18 +111,16 @@ def ensemble(
             lone = f"{sources[0]} is the only submission, so there is nothing to combine"
             notes.append(f"note: {lone}")
         combined = [METHODS[method](members.p, members.label) for members in judged]
-    names = [name_for(members.name, "-", members.file, own) for members in judged]
-    return Predictions(
-        (
-            (name, text_of(it.label, it.p, members.against.ids, own))
-            for name, members, it in zip(names, judged, combined)
-        ),
-        maker="shroom ensemble",
-        edition=own,
-        in_sample={name: members.in_sample for name, members in zip(names, judged)},
-        notes=notes,
-        warnings=problems,
-    )
+    files = [
+        PredictionFile(
+            name_for(members.name, "-", members.file, own),
+            label_columns(*votes),
+            members.against.ids,
+            members.in_sample,
+        )
+        for members, votes in zip(judged, combined)
+    ]
+    return Predictions(files, maker="shroom ensemble", edition=own, notes=notes, warnings=problems)
 
 
 def check_arguments(

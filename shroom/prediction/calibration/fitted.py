@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
+from shroom.detectors.arrays import label_columns
 from shroom.learners.calibrators import METHODS, Calibrator
 from shroom.learners.logistic import Floats
-from shroom.prediction.predictions import Predictions
-from shroom.prediction.submission_files import name_for, text_of
+from shroom.prediction.predictions import PredictionFile, Predictions
+from shroom.prediction.submission_files import name_for
 from shroom.scoring.align import Pair
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
@@ -92,19 +93,17 @@ def checked_with_texts(
 
 def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:
     """Return the calibrated predictions of a submission that has passed the check."""
-    texts, in_sample = [], {}
-    for track in checked.tracks:
-        rows = track.predictions
-        name = name_for(track.name, "-", rows.file, checked.edition)
-        texts.append((name, text_of(*fitted_for(fitted, track)(rows.p), rows.ids, checked.edition)))
-        in_sample[name] = track.in_sample
-    return Predictions(
-        texts,
-        maker="shroom calibrate --apply",
-        edition=checked.edition,
-        in_sample=in_sample,
-        warnings=checked.problems,
-    )
+    files = [
+        PredictionFile(
+            name_for(track.name, "-", track.predictions.file, checked.edition),
+            label_columns(*fitted_for(fitted, track)(track.predictions.p)),
+            track.predictions.ids,
+            track.in_sample,
+        )
+        for track in checked.tracks
+    ]
+    maker, edition = "shroom calibrate --apply", checked.edition
+    return Predictions(files, maker=maker, edition=edition, warnings=checked.problems)
 
 
 class _Track(msgspec.Struct):
