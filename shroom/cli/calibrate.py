@@ -58,10 +58,9 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
     shroom calibrate mine/ gold/ --method isotonic --no-threshold -o isotonic.json
     """
     given = SimpleNamespace(**options)
-    fits = given.calibrator is None
-    if fits and gold is None:
-        raise click.UsageError("expected SUBMISSION and GOLD, got 1 argument")
-    if gold is not None and fits:
+    if given.calibrator is None:
+        if gold is None:
+            raise click.UsageError("expected SUBMISSION and GOLD, got 1 argument")
         if given.method == "none" and not given.threshold:
             raise click.UsageError(
                 "with both --method none and --no-threshold, there is nothing to fit; omit one "
@@ -103,16 +102,13 @@ def _notes(calibration: Any) -> Iterator[str]:
 
 def _apply(submission: str, gold: str | None, *, given: SimpleNamespace) -> Outcome | None:
     from shroom.prediction.calibration.calibration import Calibration
-    from shroom.prediction.calibration.fitted import (
-        applied,
-        calibrators_in,
-        checked_with_texts,
-        fitted_for,
-    )
+    from shroom.prediction.calibration.fitted import applied, calibrators_in, fitted_for
     from shroom.prediction.calibration.quality import TrackQuality
+    from shroom.scoring.check import check
 
     fitted = calibrators_in(given.calibrator)
-    checked = checked_with_texts(submission, gold, given.edition)
+    checked = check(submission, gold, edition=given.edition, texts=True)
+    checked.raise_for_errors()
     predictions = applied(fitted, checked)
     results = [
         TrackQuality.elsewhere(track, fitted_for(fitted, track), in_sample=given.in_sample)

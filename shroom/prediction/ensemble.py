@@ -147,14 +147,16 @@ def _weighted(
     trained: Sequence[Members], judged: Sequence[Members], notes: list[str]
 ) -> list[Combined]:
     """Return the predictions of fitted weights for each track, and note their figures."""
-    if seen := refuse_seen(trained, judged):
+    points = [point for members in trained for point in members.datapoints]
+    if seen := _seen(points, trained, judged):
         notes.append(f"note: the training gold contains {seen} of the datapoints to predict")
-    with_tasks = all(members.datapoints is not None for members in (*trained, *judged))
+    with_tasks = bool(points) and all(members.datapoints for members in judged)
+    p = np.concatenate([members.against.p for members in trained])
     data = Training(
         *_columns(trained, with_tasks=with_tasks),
-        np.concatenate([members.against.p for members in trained]),
+        p,
         np.concatenate([members.against.label == 1 for members in trained]),
-        groups(trained),
+        linked(points) if points else np.arange(len(p)),
     )
     data.refuse_too_little()
     notes += _figures(trained, cross_validated(data))
@@ -172,7 +174,7 @@ def _columns(members: Sequence[Members], *, with_tasks: bool) -> tuple[Floats, W
     p = np.vstack([track.p for track in members])
     tasks = [next(iter(TASKS))] * len(p)
     if with_tasks:
-        tasks = [point.task.like for track in members for point in track.datapoints or []]
+        tasks = [point.task.like for track in members for point in track.datapoints]
     return log_odds(p), np.array(tasks, np.str_)
 
 
@@ -213,7 +215,7 @@ class Members:
     against: Rows  # the gold, the data, or the first submission; the rows are in its order
     p: Floats  # p(Hallucination): shape [n, m]
     label: NDArray[np.bool_]  # whether the label is Hallucination: shape [n, m]
-    datapoints: list[Datapoint] | None  # of the data, if given
+    datapoints: list[Datapoint]  # empty if their texts are unknown
     in_sample: int  # the greatest number of items on which the detector of a submission was fitted
 
 
@@ -259,7 +261,7 @@ def read(
             track.gold,
             np.column_stack([np.clip(each.predictions.p[each.rows], 0, 1) for each in aligned]),
             np.column_stack([each.predictions.label[each.rows] == 1 for each in aligned]),
-            points.get(file),
+            points.get(file, []),
             max(each.in_sample for each in aligned),
         )
         for file, track in tracks[0].items()
@@ -267,31 +269,19 @@ def read(
     ]
 
 
-def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
+def _seen(
+    points: Sequence[Datapoint], trained: Sequence[Members], judged: Sequence[Members]
+) -> int:
     """Return how many datapoints are also in the training gold; refuse a track if half are."""
-    seen = TrainingItems.of([point for track in trained for point in track.datapoints or []])
-    again = 0
+    items, total = TrainingItems.of(points), 0
     for track in judged:
-        same = any(
-            track.p.shape == other.p.shape and np.array_equal(track.p, other.p) for other in trained
-        )
-        doubled = int(seen.contain(track.datapoints or []).sum())
-        again += doubled
-        if same or doubled * 2 >= max(track.against.n, 1):
+        seen = int(items.contain(track.datapoints).sum())
+        total += seen
+        is_same = any(np.array_equal(track.p, other.p) for other in trained)
+        if is_same or seen * 2 >= max(track.against.n, 1):
             raise ShroomError(
                 f"{track.file} contains datapoints that the weights would be fitted on, so its "
                 "scores would be too optimistic; use submissions for other data (for the training "
                 "gold, see the out-of-fold figures)"
             )
-    return again
-
-
-def groups(members: Sequence[Members]) -> NDArray[np.intp]:
-    """Return the group of each datapoint of all tracks; datapoints that share a text have one."""
-    points = [point for track in members for point in track.datapoints or []]
-    has_texts = np.repeat(
-        [track.datapoints is not None for track in members], [track.against.n for track in members]
-    )
-    group = len(points) + np.arange(len(has_texts))
-    group[has_texts] = linked(points)
-    return group
+    return total

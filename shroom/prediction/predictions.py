@@ -19,12 +19,12 @@ from shroom.detectors.registry import REGISTRY, Recipe, check_annotation
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import read_data
 from shroom.prediction.submission_files import (
-    check_output,
     json_list,
     name_for,
     record_path,
     write_record,
 )
+from shroom.scoring.check import check
 from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
@@ -94,9 +94,9 @@ class Predictions(InMemory, Result):
                     f"like {example}, or predict one file at a time"
                 )
             self._texts[name], in_sample[name] = json_list(columns, ids, edition), n
-        check_output(self._texts, edition)
         contents = {name: encoded(name, text) for name, text in self._texts.items()}
         super().__init__("predictions", contents, is_folder=len(contents) > 1, in_sample=in_sample)
+        check(self, edition=edition).raise_for_errors()
         self.maker, self.edition, self.notes = maker, edition, tuple(notes)
         self.warnings = Problems() if warnings is None else warnings
         self.about = about or {}

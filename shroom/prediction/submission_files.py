@@ -12,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from shroom.core.atomic_writing import encoded, names_a_file, names_a_zip, write_atomically
+from shroom.core.atomic_writing import names_a_file, names_a_zip, write_atomically
 from shroom.core.paths import RUN_RECORD, Source
-from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.problems import InvalidInput, ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.base import Detector
 from shroom.detectors.registry import Recipe
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.check import check_documents
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name
-from shroom.scoring.input_files import Document
 from shroom.scoring.scores import score
 
 
@@ -50,14 +48,6 @@ def name_for(name: Name | None, out: Source, data_name: str, edition: Edition) -
         f"but the name {data_name} does not contain a split and a track; write a .json file, or "
         "rename the data file"
     )
-
-
-def check_output(texts: Mapping[str, str], edition: Edition) -> None:
-    """Check JSON lists by their names with the rules for submissions, before they are written."""
-    problems = Problems()
-    documents = [Document(name, name, encoded(name, text)) for name, text in texts.items()]
-    if not check_documents(documents, problems=problems, edition=edition).ok:
-        raise InvalidInput(problems)
 
 
 #: Packages whose versions may change p.

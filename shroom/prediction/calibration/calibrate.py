@@ -17,9 +17,10 @@ from shroom.learners.folds import Places, Split, linked, out_of_fold, random_spl
 from shroom.learners.logistic import Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
 from shroom.prediction.calibration.calibration import Calibration
-from shroom.prediction.calibration.fitted import Fitted, checked_with_texts, rows_hash
+from shroom.prediction.calibration.fitted import Fitted, rows_hash
 from shroom.prediction.calibration.quality import IN_SAMPLE, TrackQuality
 from shroom.prediction.input_data import datapoints_by_file
+from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import refuse
@@ -80,7 +81,8 @@ def calibrate(
     if folds < 2:
         raise ShroomError(f"folds: expected at least 2 folds, got {folds}")
     gold = as_source(gold, "gold")
-    checked = checked_with_texts(submission, gold, edition)
+    checked = check(submission, gold, edition=edition, texts=True)
+    checked.raise_for_errors()
     tracks = checked.aligned
     if len({track.name.track for track in tracks}) < len(tracks):
         listed = ", ".join(str(track.name) for track in tracks)

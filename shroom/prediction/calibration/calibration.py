@@ -12,9 +12,10 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.paths import Source
 from shroom.core.problems import Problems
 from shroom.core.version import __version__
-from shroom.prediction.calibration.fitted import applied, checked_with_texts
+from shroom.prediction.calibration.fitted import applied
 from shroom.prediction.calibration.quality import TrackQuality
 from shroom.prediction.predictions import Predictions
+from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data
 from shroom.scoring.result import Result, joined
@@ -102,8 +103,9 @@ class Calibration(Result):
         >>> calibration.apply({"val.model-aware": shroom.predict("lexical", other).records()})
         Predictions(60 of shroom calibrate --apply in val.model-aware.json)
         """
-        fitted = {result.track: result.fitted for result in self.results}
-        return applied(fitted, checked_with_texts(submission, None, edition))
+        checked = check(submission, edition=edition)
+        checked.raise_for_errors()
+        return applied({result.track: result.fitted for result in self.results}, checked)
 
     def write(self, out: Source) -> None:
         """Write the file that ``shroom calibrate --apply`` reads."""

@@ -21,9 +21,6 @@ from shroom.learners.logistic import Floats
 from shroom.prediction.predictions import PredictionFile, Predictions
 from shroom.prediction.submission_files import name_for
 from shroom.scoring.align import Pair
-from shroom.scoring.check import check
-from shroom.scoring.editions.edition import Edition
-from shroom.scoring.in_memory import Data
 from shroom.scoring.result import Plain
 from shroom.scoring.rows import Rows
 from shroom.scoring.verdict import Checked
@@ -80,15 +77,6 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Pair) -> Fitted:
             f"calibrator on {name}"
         )
     return fitted[name]
-
-
-def checked_with_texts(
-    submission: Data, gold: Data | None, edition: Edition | Source | None
-) -> Checked:
-    """Return a submission that has passed the check, with texts to identify gold without ids."""
-    checked = check(submission, gold, edition=edition, texts=True)
-    checked.raise_for_errors()
-    return checked
 
 
 def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:

@@ -48,12 +48,10 @@ _NAMES = {
     "accuracy": "accuracy of the labels",
     "rho": "rho",
 }
+_BRIER = "the Brier score of p against the shares of annotators who chose Hallucination"
 #: What the verdict compares: a part of the predictions, its score, and the sign of an improvement.
 _JUDGED = (
-    (
-        *("p", "the Brier score of p against the shares of annotators who chose Hallucination"),
-        *("proportion", "brier", -1),
-    ),
+    ("p", _BRIER, "proportion", "brier", -1),
     ("the labels", "the accuracy", "label", "accuracy", 1),
 )
 
