@@ -201,19 +201,19 @@ class Worker:
 
 def read(shard: Shard, problems: Problems) -> DataFile:
     """Return the datapoints of a shard; with errors among the problems, do not use them."""
-    nothing, expected = DataFile(shard.base, []), "a file"
+    from pyarrow import ArrowException, parquet
+
+    nothing, is_parquet = DataFile(shard.base, []), shard.base.lower().endswith(PARQUET)
     try:
         content = shard.place.read(shard.name)
-        if not shard.base.lower().endswith(PARQUET):
-            document = Document(shard.input, shard.base, content)
-            return from_document(document, problems, shard.edition) or nothing
-        from pyarrow import parquet
-
-        expected = "a Parquet file"
-        table = parquet.read_table(io.BytesIO(content)).to_pylist()
-    except (OSError, ValueError) as error:
+        table = parquet.read_table(io.BytesIO(content)).to_pylist() if is_parquet else []
+    except (ArrowException, OSError) as error:
+        expected = "a Parquet file" if is_parquet else "a file"
         problems.add("file-unreadable", shard.input, expected, str(error))
         return nothing
+    if not is_parquet:
+        document = Document(shard.input, shard.base, content)
+        return from_document(document, problems, shard.edition) or nothing
     # Parquet has every column in every row; null stands for a key that JSON would omit.
     rows = [{key: value for key, value in row.items() if value is not None} for row in table]
     if not rows:
