@@ -58,10 +58,9 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
     shroom calibrate mine/ gold/ --method isotonic --no-threshold -o isotonic.json
     """
     given = SimpleNamespace(**options)
-    fits = given.calibrator is None
-    if fits and gold is None:
-        raise click.UsageError("expected SUBMISSION and GOLD, got 1 argument")
-    if gold is not None and fits:
+    if given.calibrator is None:
+        if gold is None:
+            raise click.UsageError("expected SUBMISSION and GOLD, got 1 argument")
         if given.method == "none" and not given.threshold:
             raise click.UsageError(
                 "with both --method none and --no-threshold, there is nothing to fit; omit one "
@@ -77,7 +76,7 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
 
 def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> Outcome:
     from shroom.prediction.calibration.calibrate import calibrate
-    from shroom.prediction.calibration.fitted_calibrators import calibrator_text
+    from shroom.prediction.calibration.calibration import calibrator_text
 
     check_targets([given.output], [submission, gold])
     settings = {name: getattr(given, name) for name in (*_FITTING, "edition", "in_sample")}
@@ -102,17 +101,18 @@ def _notes(calibration: Any) -> Iterator[str]:
 
 
 def _apply(submission: str, gold: str | None, *, given: SimpleNamespace) -> Outcome | None:
-    from shroom.prediction.calibration import calibration as calibrations
-    from shroom.prediction.calibration.fitted_calibrators import calibrators_in, fitted_for
+    from shroom.prediction.calibration.calibration import Calibration
+    from shroom.prediction.calibration.fitted import applied, calibrators_in, fitted_for
+    from shroom.prediction.calibration.quality import TrackQuality
+    from shroom.scoring.check import check
 
     fitted = calibrators_in(given.calibrator)
-    checked = calibrations.checked_with_texts(submission, gold, given.edition)
-    predictions = calibrations.applied(fitted, checked)
+    checked = check(submission, gold, edition=given.edition, texts=True)
+    checked.raise_for_errors()
+    predictions = applied(fitted, checked)
     results = [
-        calibrations.figures(fitted_for(fitted, track), track, in_sample=given.in_sample)
+        TrackQuality.elsewhere(track, fitted_for(fitted, track), in_sample=given.in_sample)
         for track in checked.aligned
     ]
     write_predictions(predictions, given.output, [given.calibrator, submission, gold])
-    if not results:
-        return None
-    return Outcome(calibrations.Calibration(results), aside=given.output == "-")
+    return Outcome(Calibration(results), aside=given.output == "-") if results else None

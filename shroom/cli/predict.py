@@ -217,7 +217,7 @@ def _predict_on_ray(
     # Object stores have no locks.
     with nullcontext() if out.is_uri else _reserved(Path(output), MANIFEST + PARTIAL):
         manifest = Manifest(out, shards, recipe, run, resume=resume)
-        judged = outcomes(manifest.missing, data, recipe, run=run, **ray)
+        judged = outcomes(manifest.missing, recipe, run=run, **ray)
 
         def done() -> str:
             return f"finished shards: {len(shards) - len(manifest.missing)} of {len(shards)}"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Self
 
 import msgspec
 import numpy as np
@@ -20,15 +19,17 @@ _FLAT = 1e-9
 
 @dataclass(frozen=True)
 class Calibrator:
-    """A rising curve, fitted or read. ``keeps_order``: it never creates ties."""
+    """A rising curve, fitted or read. The base class leaves p as it is, to fit a threshold only."""
 
-    method: ClassVar[str]
+    method: ClassVar[str] = "none"
+    #: Whether the curve never creates ties.
     keeps_order: ClassVar[bool] = True
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
         """Return the curve fitted to p and the annotators' proportions y."""
-        raise NotImplementedError
+        del p, y
+        return cls()
 
     @property
     def rises(self) -> bool:
@@ -36,16 +37,8 @@ class Calibrator:
         return True
 
     def __call__(self, p: Floats) -> Floats:
-        """Return the calibrated p, in [0, 1]: shape [n]."""
-        raise NotImplementedError
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the calibrator of :meth:`to_dict`; raise msgspec's ValidationError for others."""
-        return msgspec.convert(content, cls)
+        """Return the calibrated p, in [0, 1] in spite of rounding errors: shape [n]."""
+        return np.asarray(np.clip(p, 0.0, 1.0))
 
 
 def smoothed(y: Floats) -> Floats:
@@ -150,23 +143,7 @@ class Isotonic(Calibrator):
         return np.asarray(np.interp(p, self.knots, self.values))
 
 
-@dataclass(frozen=True)
-class Unchanged(Calibrator):
-    """The identity, for fitting a threshold only."""
-
-    method: ClassVar[str] = "none"
-
-    @classmethod
-    def fitted(cls, p: Floats, y: Floats) -> Self:
-        del p, y
-        return cls()
-
-    def __call__(self, p: Floats) -> Floats:
-        """Return p as it is, without rounding errors beyond [0, 1]."""
-        return np.asarray(np.clip(p, 0.0, 1.0))
-
-
 #: The methods by name.
 METHODS: dict[str, type[Calibrator]] = {
-    kind.method: kind for kind in (Platt, Isotonic, Temperature, Unchanged)
+    kind.method: kind for kind in (Platt, Isotonic, Temperature, Calibrator)
 }

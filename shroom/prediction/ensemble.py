@@ -13,6 +13,7 @@ from shroom.core.datapoint import TASKS, Datapoint
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.detectors.arrays import label_columns
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.learners.folds import linked
 from shroom.learners.logistic import Floats, Words, log_odds
@@ -28,16 +29,14 @@ from shroom.prediction.ensemble_methods import (
     cross_validated,
 )
 from shroom.prediction.input_data import datapoints_by_file
-from shroom.prediction.predictions import Predictions
-from shroom.prediction.submission_files import name_for, text_of
-from shroom.scoring.align import AlignedPair
-from shroom.scoring.check import check_documents
+from shroom.prediction.predictions import PredictionFile, Predictions
+from shroom.prediction.submission_files import name_for
+from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_memory import Data, Submissions, as_source, as_sources
-from shroom.scoring.in_sample import refuse, with_in_sample
-from shroom.scoring.input_files import documents
+from shroom.scoring.in_sample import refuse
 from shroom.scoring.rows import Rows
 from shroom.scoring.tables import Row, Table, text
 
@@ -112,18 +111,16 @@ def ensemble(
             lone = f"{sources[0]} is the only submission, so there is nothing to combine"
             notes.append(f"note: {lone}")
         combined = [METHODS[method](members.p, members.label) for members in judged]
-    names = [name_for(members.name, "-", members.file, own) for members in judged]
-    return Predictions(
-        (
-            (name, text_of(it.label, it.p, members.against.ids, own))
-            for name, members, it in zip(names, judged, combined)
-        ),
-        maker="shroom ensemble",
-        edition=own,
-        in_sample={name: members.in_sample for name, members in zip(names, judged)},
-        notes=notes,
-        warnings=problems,
-    )
+    files = [
+        PredictionFile(
+            name_for(members.name, "-", members.file, own),
+            label_columns(*votes),
+            members.against.ids,
+            members.in_sample,
+        )
+        for members, votes in zip(judged, combined)
+    ]
+    return Predictions(files, maker="shroom ensemble", edition=own, notes=notes, warnings=problems)
 
 
 def check_arguments(
@@ -150,15 +147,16 @@ def _weighted(
     trained: Sequence[Members], judged: Sequence[Members], notes: list[str]
 ) -> list[Combined]:
     """Return the predictions of fitted weights for each track, and note their figures."""
-    doubled = refuse_seen(trained, judged)
-    if doubled:
-        notes.append(f"note: the training gold contains {doubled} of the datapoints to predict")
-    with_tasks = all(members.datapoints is not None for members in (*trained, *judged))
+    points = [point for members in trained for point in members.datapoints]
+    if seen := _seen(points, trained, judged):
+        notes.append(f"note: the training gold contains {seen} of the datapoints to predict")
+    with_tasks = bool(points) and all(members.datapoints for members in judged)
+    p = np.concatenate([members.against.p for members in trained])
     data = Training(
         *_columns(trained, with_tasks=with_tasks),
-        np.concatenate([members.against.p for members in trained]),
+        p,
         np.concatenate([members.against.label == 1 for members in trained]),
-        groups(trained),
+        linked(points) if points else np.arange(len(p)),
     )
     data.refuse_too_little()
     notes += _figures(trained, cross_validated(data))
@@ -176,7 +174,7 @@ def _columns(members: Sequence[Members], *, with_tasks: bool) -> tuple[Floats, W
     p = np.vstack([track.p for track in members])
     tasks = [next(iter(TASKS))] * len(p)
     if with_tasks:
-        tasks = [point.task.like for track in members for point in track.datapoints or []]
+        tasks = [point.task.like for track in members for point in track.datapoints]
     return log_odds(p), np.array(tasks, np.str_)
 
 
@@ -185,20 +183,16 @@ def _figures(trained: Sequence[Members], predictions: Combined) -> list[str]:
 
     The best submission is chosen for each score on the items that it is scored on.
     """
-    rows, start, wins = list[Row](), 0, np.zeros(2, int)
-    for members in trained:
+    rows, wins = list[Row](), np.zeros(2, int)
+    ends = np.cumsum([members.against.n for members in trained])[:-1]
+    labels, p = np.split(predictions.label, ends), np.split(predictions.p, ends)
+    for members, label, p_here in zip(trained, labels, p):
         gold = members.against
-        here = slice(start, start + gold.n)
-        start += gold.n
-        own = _scores(predictions.label[here], predictions.p[here], gold)
-        each = [_scores(label, p, gold) for label, p in zip(members.label.T, members.p.T)]
-        best = np.fmax.reduce(each)
+        own = _scores(label, p_here, gold)
+        best = np.fmax.reduce([_scores(*each, gold) for each in zip(members.label.T, members.p.T)])
         wins += np.array(own) > best
-        for name, n, scores in (
-            (str(members.name), gold.n, own),
-            ("  best submission", "", best.tolist()),
-        ):
-            rows.append((name, n, *(None if math.isnan(it) else it for it in scores)))
+        for name, n, scores in ((str(members.name), gold.n, own), ("  best submission", "", best)):
+            rows.append((name, n, *(None if math.isnan(it) else float(it) for it in scores)))
     heads = f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"
     tracks = counted(len(trained), "track")
     verdict = (
@@ -221,7 +215,7 @@ class Members:
     against: Rows  # the gold, the data, or the first submission; the rows are in its order
     p: Floats  # p(Hallucination): shape [n, m]
     label: NDArray[np.bool_]  # whether the label is Hallucination: shape [n, m]
-    datapoints: list[Datapoint] | None  # of the data, if given
+    datapoints: list[Datapoint]  # empty if their texts are unknown
     in_sample: int  # the greatest number of items on which the detector of a submission was fitted
 
 
@@ -234,30 +228,31 @@ def read(
     data: Source | None = None,
 ) -> list[Members]:
     """Return the submissions by track, aligned with gold, data or the first submission."""
-    against = sources[0] if gold is None and data is None else data
-    submissions = [documents(source, problems, edition) for source in sources]
-    if problems.errors:
-        raise InvalidInput(problems)
+    alone = gold is None and data is None
     tracks = []
-    for source, listed in zip(sources, submissions):
-        checked = check_documents(listed, gold, data=against, problems=problems, edition=edition)
-        checked.tracks = with_in_sample(checked.tracks, source, listed, checked.problems, edition)
+    for source in sources:
+        checked = check(source, gold, data=sources[0] if alone else data, edition=edition)
+        problems.extend(checked.problems)
         tracks.append({track.gold.file: track for track in checked.aligned})
-    if gold is None and data is None:
-        _refuse_more_tracks(sources[0], problems)
+    more = [problem for problem in problems if problem.code in ("no-gold", "gold-skipped")]
+    if alone and more and problems.errors == problems.count("no-gold"):
+        raise ShroomError(
+            f"{more[0].file} belongs to a track that {sources[0]} does not have; all submissions "
+            "must have the same tracks"
+        )
     if problems.errors:
         raise InvalidInput(problems)
     if gold is not None:
         refuse((track for by_file in tracks for track in by_file.values()), "weights")
-    for source, by_file in zip(sources, tracks):
-        if set(by_file) != set(tracks[0]):
-            had, first = _listed(by_file), _listed(tracks[0])
+    names = [", ".join(str(track.name) for track in it.values()) or "no track" for it in tracks]
+    for source, by_file, listed in zip(sources, tracks, names):
+        if by_file.keys() != tracks[0].keys():
             raise ShroomError(
-                f"{source} has predictions for {had}, but {sources[0]} has predictions for "
-                f"{first}; all submissions must have the same tracks"
+                f"{source} has predictions for {listed}, but {sources[0]} has predictions for "
+                f"{names[0]}; all submissions must have the same tracks"
             )
-    texts = datapoints_by_file(
-        gold if data is None else data, list(tracks[0]), edition, strict=data is not None
+    points = datapoints_by_file(
+        gold if data is None else data, tracks[0], edition, strict=data is not None
     )
     return [
         Members(
@@ -266,7 +261,7 @@ def read(
             track.gold,
             np.column_stack([np.clip(each.predictions.p[each.rows], 0, 1) for each in aligned]),
             np.column_stack([each.predictions.label[each.rows] == 1 for each in aligned]),
-            texts.get(file),
+            points.get(file, []),
             max(each.in_sample for each in aligned),
         )
         for file, track in tracks[0].items()
@@ -274,45 +269,19 @@ def read(
     ]
 
 
-def _refuse_more_tracks(first: Source, problems: Problems) -> None:
-    """Refuse a track that the first submission lacks, because the others are aligned with it."""
-    lacking = [problem for problem in problems if problem.code in ("no-gold", "gold-skipped")]
-    if lacking and problems.errors == problems.count("no-gold"):
-        raise ShroomError(
-            f"{lacking[0].file} belongs to a track that {first} does not have; all submissions "
-            "must have the same tracks"
-        )
-
-
-def _listed(tracks: dict[str, AlignedPair]) -> str:
-    return ", ".join(str(track.name) for track in tracks.values()) or "no track"
-
-
-def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
+def _seen(
+    points: Sequence[Datapoint], trained: Sequence[Members], judged: Sequence[Members]
+) -> int:
     """Return how many datapoints are also in the training gold; refuse a track if half are."""
-    seen = TrainingItems.of([point for track in trained for point in track.datapoints or []])
-    again = 0
+    items, total = TrainingItems.of(points), 0
     for track in judged:
-        same = any(
-            track.p.shape == other.p.shape and np.array_equal(track.p, other.p) for other in trained
-        )
-        doubled = int(seen.contain(track.datapoints or []).sum())
-        again += doubled
-        if same or doubled * 2 >= max(track.against.n, 1):
+        seen = int(items.contain(track.datapoints).sum())
+        total += seen
+        is_same = any(np.array_equal(track.p, other.p) for other in trained)
+        if is_same or seen * 2 >= max(track.against.n, 1):
             raise ShroomError(
                 f"{track.file} contains datapoints of the training gold, so its scores would be "
                 "too optimistic; use submissions for other data (for the training "
                 "gold, see the out-of-fold figures)"
             )
-    return again
-
-
-def groups(members: Sequence[Members]) -> NDArray[np.intp]:
-    """Return the group of each datapoint of all tracks; datapoints that share a text have one."""
-    points = [point for track in members for point in track.datapoints or []]
-    has_texts = np.repeat(
-        [track.datapoints is not None for track in members], [track.against.n for track in members]
-    )
-    group = len(points) + np.arange(len(has_texts))
-    group[has_texts] = linked(points)
-    return group
+    return total

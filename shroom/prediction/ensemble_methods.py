@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,7 @@ _FEWEST = 10
 _DIGITS = 6
 
 
-@dataclass(frozen=True, eq=False)
-class Combined:
+class Combined(NamedTuple):
     label: Flags  # whether it is Hallucination
     p: Floats  # p(Hallucination), in [0, 1]
 
@@ -73,8 +72,7 @@ def vote(p: Floats, label: Flags) -> Combined:
 METHODS: dict[str, Callable[[Floats, Flags], Combined]] = {"mean": mean, "rank": rank, "vote": vote}
 
 
-@dataclass(frozen=True, eq=False)
-class Training:
+class Training(NamedTuple):
     """Labelled datapoints as columns."""
 
     values: Floats  # log-odds of the submissions
@@ -83,34 +81,27 @@ class Training:
     label: Flags  # whether the majority label is Hallucination
     groups: NDArray[Any]  # datapoints that share a text have one group, and stay in one fold
 
-    @property
-    def columns(self) -> tuple[Floats, Words]:
-        return self.values, self.tasks
-
     def at(self, rows: NDArray[np.intp]) -> Training:
-        return Training(**{name: column[rows] for name, column in vars(self).items()})
+        return Training._make(column[rows] for column in self)
 
     def fitted(self, c: float) -> Logistic:
         """Return a model with an intercept for each task; c as for :meth:`Logistic.fit`."""
-        return Logistic.fit(*self.columns, self.p, c, slopes=False)
+        return Logistic.fit(self.values, self.tasks, self.p, c, slopes=False)
 
     def refuse_too_little(self) -> None:
         """Raise :class:`ShroomError` for constant p, a single label, or too few datapoints."""
         if not np.ptp(self.values, axis=0).any():
-            raise ShroomError(
-                "in every submission, p is the same for all training items, so no weights can be "
-                "fitted; use other submissions"
-            )
-        if self.label.all() or not self.label.any():
-            raise ShroomError(
-                "the training gold has the same label on every item, so no weights can be fitted; "
-                "use other data, or --method mean"
-            )
-        if len(np.unique(self.groups)) < _FEWEST:
-            raise ShroomError(
-                f"the training gold has fewer than {_FEWEST} different datapoints, so no weights "
-                "can be fitted; use more data, or --method mean"
-            )
+            why = "in every submission, p is the same for all training items"
+            fix = "use other submissions"
+        elif self.label.all() or not self.label.any():
+            why = "the training gold has the same label on every item"
+            fix = "use other data, or --method mean"
+        elif len(np.unique(self.groups)) < _FEWEST:
+            why = f"the training gold has fewer than {_FEWEST} different datapoints"
+            fix = "use more data, or --method mean"
+        else:
+            return
+        raise ShroomError(f"{why}, so no weights can be fitted; {fix}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +116,8 @@ class Weighted:
         """Fit the weights, and choose strength and thresholds by out-of-fold p."""
 
         def predict(train: Places, test: Places) -> Floats:
-            part, columns = data.at(train), data.at(test).columns
-            return np.column_stack([part.fitted(c).p(*columns) for c in STRENGTHS])
+            part, (values, tasks, *_) = data.at(train), data.at(test)
+            return np.column_stack([part.fitted(c).p(values, tasks) for c in STRENGTHS])
 
         p = np.array(out_of_fold(predict, random_splits(data.groups, INNER)))
         unseen = dict(zip(STRENGTHS, p.T))
@@ -144,8 +135,8 @@ def cross_validated(data: Training) -> Combined:
     """Return out-of-fold labels and p, with strength and thresholds chosen within each fold."""
 
     def predict(train: Places, test: Places) -> Floats:
-        combined = Weighted.fit(data.at(train)).predict(*data.at(test).columns)
-        return np.column_stack((combined.label, combined.p))
+        values, tasks, *_ = data.at(test)
+        return np.column_stack(Weighted.fit(data.at(train)).predict(values, tasks))
 
     label, p = np.array(out_of_fold(predict, random_splits(data.groups, FOLDS))).T
     return Combined(label == 1, p)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress
 from operator import attrgetter
 
@@ -44,12 +43,8 @@ class GroupRate:
 
     def row(self) -> Row:
         return (
-            f"{self.by} {self.group}".strip() or "all",
-            self.n_outputs,
-            self.naive,
-            _shown(self.corrected),
-            self.n_labelled,
-            _shown(self.labels_alone),
+            *(f"{self.by} {self.group}".strip() or "all", self.n_outputs, self.naive),
+            *(_shown(self.corrected), self.n_labelled, _shown(self.labels_alone)),
             self.labels_for_half,
         )
 
@@ -70,9 +65,11 @@ class HallucinationRate(Result):
     warning: str = ""
 
     def __repr__(self) -> str:
-        rate, outputs = self.groups[0].corrected, counted(self.groups[0].n_outputs, "output")
-        shown = f"{_shown(rate)} {_shown(rate).ends}"
-        return f"HallucinationRate({shown}, {outputs}, {self.detector})"
+        rate, outputs = (
+            _shown(self.groups[0].corrected),
+            counted(self.groups[0].n_outputs, "output"),
+        )
+        return f"HallucinationRate({rate} {rate.ends}, {outputs}, {self.detector})"
 
     @property
     def verdict(self) -> str:
@@ -80,13 +77,15 @@ class HallucinationRate(Result):
         whole = self.groups[0]
         rate = _shown(whole.corrected)
         mix = " with the same mix of tasks" if self.warning else ""
-        both = counted(self.labelled_outputs, "labelled output")
-        doubt = f" The interval is too narrow, because the two inputs share {both}."
+        doubt = ""
+        if self.labelled_outputs:
+            both = counted(self.labelled_outputs, "labelled output")
+            doubt = f" The interval is too narrow, because the two inputs share {both}."
         return (
             f"The hallucination rate is {figure(rate.value)} ({self._confidence} {ends(rate.ci)})."
-            f"{doubt if self.labelled_outputs else ''} The rate is estimated from "
-            f"{self.detector}'s predictions for {whole.n_outputs} outputs and from "
-            f"{whole.n_labelled} labelled outputs, which must be a random sample{mix}."
+            f"{doubt} The rate is estimated from {self.detector}'s predictions for "
+            f"{whole.n_outputs} outputs and from {whole.n_labelled} labelled outputs, which must "
+            f"be a random sample{mix}."
         )
 
     @property
@@ -163,7 +162,7 @@ def hallucination_rate(
     (35, 0.12)
     """
     labelled = [point for point in labelled if point.label is not None]
-    tasks, of_labelled = _values(outputs, "task.name"), _values(labelled, "task.name")
+    tasks, of_labelled = _words(outputs, "task.name"), _words(labelled, "task.name")
     warning = ""
     if "" in {*tasks, *of_labelled} and len({*tasks, *of_labelled}) > 1:
         warning = _NO_TASKS
@@ -181,8 +180,7 @@ def hallucination_rate(
             f"some outputs have the task {' or '.join(missing)}, but fewer than two labelled items "
             "have this task; label more outputs of this task, or leave the task out"
         )
-    in_sample = int(detector.in_sample(labelled, run).sum())
-    if in_sample:
+    if in_sample := int(detector.in_sample(labelled, run).sum()):
         raise ShroomError(
             f"{detector.name} was fitted on {in_sample} of the labelled items and has no "
             "out-of-fold p for them, so they do not show its errors; use other labelled data"
@@ -194,33 +192,29 @@ def hallucination_rate(
     for by, group, here, alike in _groups(outputs, labelled):
         among = alike & np.isin(of_labelled, tasks[here])
         n, n_labelled = int(here.sum()), int(among.sum())
-        rate = GroupRate(by, group, n, n_labelled, float(flagged[here].mean()))
+        estimates: tuple[Estimate, Estimate, int] | tuple[()] = ()
         if n_labelled >= MIN_LABELLED and not _too_few(tasks[here], of_labelled[among]):
             labels, strata = (y[among], p_labelled[among]), (of_labelled[among], tasks[here])
-            rate = replace(
-                rate,
-                corrected=prediction_powered_mean(*labels, p[here], confidence, strata),
-                labels_alone=prediction_powered_mean(
-                    labels[0], np.zeros(n_labelled), np.zeros(n), confidence, strata
-                ),
-                labels_for_half=labels_for_half(*labels, n),
+            none = np.zeros(n_labelled), np.zeros(n)
+            estimates = (
+                prediction_powered_mean(*labels, p[here], confidence, strata),
+                prediction_powered_mean(labels[0], *none, confidence, strata),
+                labels_for_half(*labels, n),
             )
-        groups.append(rate)
+        naive = float(flagged[here].mean())
+        groups.append(GroupRate(by, group, n, n_labelled, naive, *estimates))
     out_of_fold = int(detector.out_of_fold_items(labelled, run).sum())
-    labelled_outputs = int(TrainingItems.of(labelled).contain(outputs).sum())
-    return HallucinationRate(
-        detector.name, confidence, groups, out_of_fold, labelled_outputs, warning
-    )
+    both = int(TrainingItems.of(labelled).contain(outputs).sum())
+    return HallucinationRate(detector.name, confidence, groups, out_of_fold, both, warning)
 
 
-def _values(points: Sequence[Datapoint], attribute: str) -> NDArray[np.str_]:
+def _words(points: Sequence[Datapoint], attribute: str) -> NDArray[np.str_]:
     return np.array(list(map(attrgetter(attribute), points)), str)
 
 
 def _too_few(of_outputs: NDArray[np.str_], of_labelled: NDArray[np.str_]) -> list[str]:
     """Return the tasks of outputs with fewer than two labelled items."""
-    labels = Counter(of_labelled.tolist())
-    return [task for task in np.unique(of_outputs).tolist() if labels[task] < 2]
+    return [task for task in np.unique(of_outputs).tolist() if (of_labelled == task).sum() < 2]
 
 
 def _groups(
@@ -229,7 +223,7 @@ def _groups(
     """Yield each group of outputs, with masks of the outputs and of the labelled items in it."""
     yield "", "", np.ones(len(outputs), bool), np.ones(len(labelled), bool)
     for by, attribute in (("task", "task.name"), ("model", "model")):
-        of_outputs, of_labelled = _values(outputs, attribute), _values(labelled, attribute)
+        of_outputs, of_labelled = _words(outputs, attribute), _words(labelled, attribute)
         names = sorted({*of_outputs.tolist()} - {""})
         for name in names if len(names) > 1 else ():
             yield by, name, of_outputs == name, of_labelled == name

@@ -6,24 +6,25 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from shroom.core.atomic_writing import encoded, write_files
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
+from shroom.core.version import __version__
 from shroom.detectors.base import Detector
 from shroom.detectors.languages import foreign_items
 from shroom.detectors.registry import REGISTRY, Recipe, check_annotation
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import read_data
 from shroom.prediction.submission_files import (
-    check_output,
     json_list,
-    mark_in_sample,
     name_for,
     record_path,
+    write_record,
 )
+from shroom.scoring.check import check
 from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
@@ -33,6 +34,15 @@ from shroom.scoring.tables import Table
 
 #: Maximum number of predictions of a file in a table.
 _SHOWN = 10
+
+
+class PredictionFile(NamedTuple):
+    """Predictions for one file of data."""
+
+    name: str
+    columns: Mapping[str, list[Any]]
+    ids: Any  # of the rows; None without ids
+    in_sample: int = 0  # the number of items that a detector was fitted on
 
 
 class Predictions(InMemory, Result):
@@ -57,16 +67,15 @@ class Predictions(InMemory, Result):
 
     def __init__(
         self,
-        texts: Iterable[tuple[str, str]],
+        files: Iterable[PredictionFile],
         *,
         maker: str,
         edition: Edition,
-        in_sample: Mapping[str, int],
         notes: Iterable[str] = (),
         warnings: Problems | None = None,
         about: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
-        """Check and store the JSON texts of files, each with the file's name.
+        """Check and store the predictions.
 
         Raises
         ------
@@ -75,19 +84,19 @@ class Predictions(InMemory, Result):
         ShroomError
             If two files have the same name.
         """
-        files: dict[str, str] = {}
-        for name, text in texts:
-            if name in files:
+        self._texts: dict[str, str] = {}
+        in_sample = {}
+        for name, columns, ids, n in files:
+            if name in self._texts:
                 example = edition.expected_name(edition.submitted)
                 raise ShroomError(
                     f"two files of predictions would have the name {name}; give the data files "
                     f"names like {example}, or predict one file at a time"
                 )
-            files[name] = text
-        check_output(files, edition)
-        contents = {name: encoded(name, text) for name, text in files.items()}
-        super().__init__("predictions", contents, is_folder=len(files) > 1, in_sample=in_sample)
-        self._texts = files
+            self._texts[name], in_sample[name] = json_list(columns, ids, edition), n
+        contents = {name: encoded(name, text) for name, text in self._texts.items()}
+        super().__init__("predictions", contents, is_folder=len(contents) > 1, in_sample=in_sample)
+        check(self, edition=edition).raise_for_errors()
         self.maker, self.edition, self.notes = maker, edition, tuple(notes)
         self.warnings = Problems() if warnings is None else warnings
         self.about = about or {}
@@ -146,8 +155,8 @@ class Predictions(InMemory, Result):
         Returns
         -------
         str or None
-            A note for the user if in-sample predictions cannot be marked; see
-            :func:`~shroom.prediction.submission_files.mark_in_sample`.
+            A note for the user if in-sample predictions cannot be marked in ``run.json``, because
+            the output is not a folder.
 
         Raises
         ------
@@ -157,10 +166,22 @@ class Predictions(InMemory, Result):
         inputs = list(inputs)
         parse = self.edition.guess
         names = [name_for(parse(name), out, name, self.edition) for name in self.files]
-        record_path(str(out))  # refuses a file of the user's
+        record = record_path(str(out))
         write_files(out, dict(zip(names, self._texts.values())), inputs)
-        in_sample = {name: self.in_sample.get(file, 0) for name, file in zip(names, self.files)}
-        return mark_in_sample(str(out), self.maker, in_sample)
+        counts = {new: n for name, new in zip(self.files, names) if (n := self.in_sample[name])}
+        if record:
+            record.unlink(missing_ok=True)
+        if counts and record:
+            versions = {"shroom-kit": __version__}
+            about = {"detector": None, "in_sample": counts, "versions": versions}
+            write_record(record, {"recipe": self.maker, **about})
+        elif counts:
+            return (
+                f"{out} contains {counted(sum(counts.values()), 'in-sample prediction')}, so "
+                "scores will be too optimistic; write to a folder, so that run.json marks these "
+                "predictions"
+            )
+        return None
 
 
 def predict(
@@ -244,7 +265,6 @@ def predict_files(
     noted = replace(run, note=note)
     sizes = {file.base: len(file.datapoints) for file in files}
     about: dict[str, dict[str, int]] = {"datapoints": sizes, "in_sample": {}, "out_of_fold": {}}
-    total = sum(len(file.datapoints) for file in files)
     for kind, mask, effect in (
         ("out_of_fold", detector.out_of_fold_items, "out-of-fold"),
         ("in_sample", detector.in_sample, "in-sample, so scores on them are too optimistic"),
@@ -253,10 +273,10 @@ def predict_files(
         about[kind] = {base: n for base, n in counts.items() if n}
         if n := sum(counts.values()):
             by_file = ", ".join(f"{base}: {count}" for base, count in about[kind].items())
-            items = f"{n} of {total} items{f' ({by_file})' if len(files) > 1 else ''}"
+            items = f"{n} of {sum(sizes.values())} items{f' ({by_file})' if len(files) > 1 else ''}"
             note(f"{detector.name} was fitted on the texts of {items}; their p is {effect}")
-    texts = []
-    for file in files:
+    made = []
+    for name, file in zip(names, files):
         points = file.datapoints
         empty = [i for i, point in enumerate(points) if not point.hyp.strip()]
         if empty:
@@ -270,18 +290,11 @@ def predict_files(
                 f"{counted(len(points), 'item')}, because the model reads only "
                 f"{', '.join(detector.languages)}"
             )
-        with_ids = any(point.id is not None for point in points)
-        ids = {edition.item.id_key: [point.id for point in points]} if with_ids else {}
+        ids = [point.id for point in points]
         with progress(file.base) if progress else nullcontext(run.report) as report:
             columns = detector.columns(points, replace(noted, report=report), edition.annotation)
-        texts.append(json_list({**ids, **columns}, edition))
-    in_sample = [about["in_sample"].get(file.base, 0) for file in files]
+        in_sample = about["in_sample"].get(file.base, 0)
+        made.append(PredictionFile(name, columns, ids if {*ids} != {None} else None, in_sample))
     return Predictions(
-        zip(names, texts),
-        maker=detector.name,
-        edition=edition,
-        in_sample=dict(zip(names, in_sample)),
-        notes=notes,
-        warnings=warnings,
-        about=about,
+        made, maker=detector.name, edition=edition, notes=notes, warnings=warnings, about=about
     )

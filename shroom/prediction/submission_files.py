@@ -10,40 +10,30 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
+import numpy as np
 
-from shroom.core.atomic_writing import encoded, names_a_file, names_a_zip, write_atomically
+from shroom.core.atomic_writing import names_a_file, names_a_zip, write_atomically
 from shroom.core.paths import RUN_RECORD, Source
-from shroom.core.printing import counted
-from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.problems import InvalidInput, ShroomError
 from shroom.core.version import __version__
-from shroom.detectors.arrays import label_columns
 from shroom.detectors.base import Detector
 from shroom.detectors.registry import Recipe
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.check import check_documents
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name
-from shroom.scoring.input_files import Document
 from shroom.scoring.scores import score
 
 
-def text_of(
-    label: NDArray[Any], p: NDArray[Any], ids: NDArray[Any] | None, edition: Edition
-) -> str:
-    """Return predictions as the JSON list of a submission, one row per line."""
-    columns: dict[str, list[Any]] = {} if ids is None else {edition.item.id_key: ids.tolist()}
-    return json_list(columns | label_columns(label, p), edition)
-
-
-def json_list(columns: Mapping[str, list[Any]], edition: Edition) -> str:
-    """Return the rows as a JSON list, under the keys and in the words of the edition."""
-    rows = edition.with_file_keys(dict(zip(columns, row)) for row in zip(*columns.values()))
+def json_list(columns: Mapping[str, list[Any]], ids: Any, edition: Edition) -> str:
+    """Return columns and ids as the JSON list of a submission, in the words of the edition."""
+    known = {} if ids is None else {edition.item.id_key: np.asarray(ids, object).tolist()}
+    values = {**known, **columns}
+    rows = edition.with_file_keys(dict(zip(values, row)) for row in zip(*values.values()))
     return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
 
 
 def list_of(lines: Iterable[bytes]) -> bytes:
-    """Return JSON Lines as the JSON list that :func:`text_of` writes."""
+    """Return JSON Lines as the JSON list that :func:`json_list` writes."""
     return b"[\n" + b"".join(lines).removesuffix(b"\n").replace(b"\n", b",\n") + b"\n]\n"
 
 
@@ -58,14 +48,6 @@ def name_for(name: Name | None, out: Source, data_name: str, edition: Edition) -
         f"but no such name can be formed from {data_name}; write a .json file, or "
         "rename the data file"
     )
-
-
-def check_output(texts: Mapping[str, str], edition: Edition) -> None:
-    """Check JSON lists by their names with the rules for submissions, before they are written."""
-    problems = Problems()
-    documents = [Document(name, name, encoded(name, text)) for name, text in texts.items()]
-    if not check_documents(documents, problems=problems, edition=edition).ok:
-        raise InvalidInput(problems)
 
 
 #: Packages whose versions may change p.
@@ -84,6 +66,10 @@ def run_record(
     precisions: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the record of a run; ``seconds`` go from loading to the last prediction."""
+    versions = {"shroom-kit": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
     return {
         "recipe": recipe.name,
         "detector": recipe.detector,
@@ -93,7 +79,7 @@ def run_record(
         "seconds": round(seconds, 1),
         **about,
         "scores": scores,
-        "versions": {"shroom-kit": __version__, "python": platform.python_version(), **_versions()},
+        "versions": versions,
     }
 
 
@@ -101,42 +87,20 @@ def record_path(output: str) -> Path | None:
     """Return the path of the record of a run, if its output is a folder."""
     if output == "-" or names_a_file(output) or names_a_zip(output):
         return None
-    path = Path(output, RUN_RECORD)
-    if path.exists():
-        try:
-            record = json.loads(path.read_bytes())
-        except (OSError, ValueError):
-            record = None
-        if not isinstance(record, dict) or not {"recipe", "detector", "versions"} <= record.keys():
-            raise ShroomError(
-                f"{path} already exists and is not a run record, so it is not overwritten; move "
-                "it, or choose "
-                "another folder"
-            )
+    path, record = Path(output, RUN_RECORD), None
+    with suppress(OSError, ValueError):
+        record = json.loads(path.read_bytes())
+    is_record = isinstance(record, dict) and {"recipe", "detector", "versions"} <= record.keys()
+    if path.exists() and not is_record:
+        raise ShroomError(
+            f"{path} already exists and is not a run record, so it is not overwritten; move it, or "
+            "choose another folder"
+        )
     return path
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
     write_atomically(path, json.dumps(record, indent=2, default=str) + "\n")
-
-
-def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> str | None:
-    """Mark a folder's predictions as in-sample; return a note if the output is not a folder."""
-    path, counts = record_path(output), {name: n for name, n in in_sample.items() if n}
-    if path:
-        path.unlink(missing_ok=True)
-    if not counts:
-        return None
-    if path is None:
-        return (
-            f"{output} contains {counted(sum(counts.values()), 'in-sample prediction')}, so "
-            "scores will be too optimistic; write to a folder, so that run.json marks these "
-            "predictions"
-        )
-    versions = {"shroom-kit": __version__}
-    record = {"recipe": command, "detector": None, "in_sample": counts, "versions": versions}
-    write_record(path, record)
-    return None
 
 
 def scores_of(
@@ -156,11 +120,3 @@ def scores_of(
         for result in scored.results
         if edition.name_of(result.split, result.track).base in names
     ]
-
-
-def _versions() -> dict[str, str]:
-    versions = {}
-    for package in PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            versions[package] = metadata.version(package)
-    return versions

@@ -231,11 +231,11 @@ def test_an_odd_row_of_it_has_its_place(changed, code, documented, tmp_path):
 
 def test_a_worker_of_ray_imports_the_module_itself(folder):
     (shard,) = shards_of(str(DATA), ())
-    worker = Worker(str(DATA), Recipe.of("mine:Mine"))
+    worker = Worker(Recipe.of("mine:Mine"))
     folder()
     assert worker.judge(shard).lines.count(b"\n") == 60
     folder("raise KeyError('a')")
-    stop = Worker(str(DATA), Recipe.of("mine:Mine")).judge(shard).stop
+    stop = Worker(Recipe.of("mine:Mine")).judge(shard).stop
     assert "mine.py, line 7, in p raised KeyError: 'a'; the traceback is in " in stop
 
 

@@ -166,7 +166,7 @@ def test_from_python_and_in_parts(form, data, tmp_path, done):
     assert kit.score(predictions, data, edition="mushroom2025").results[0].scores["iou"] > 0
     predictions.write(tmp_path / "out")
     shards = shards_of(str(data.parent), (), built_in("mushroom2025"))
-    outcome = Worker(str(data.parent), Recipe.of("spans")).judge(shards[0])
+    outcome = Worker(Recipe.of("spans")).judge(shards[0])
     assert [json.loads(line) for line in outcome.lines.splitlines()] == expected
     place = Place(str(tmp_path / "parts"))
     place.write(shards[0].output, outcome.lines)

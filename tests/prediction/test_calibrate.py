@@ -2,8 +2,10 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 
+import msgspec
 import numpy as np
 import pytest
 from conftest import SAMPLE, write_json
@@ -12,9 +14,10 @@ from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
 from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature, smoothed
+from shroom.learners.folds import random_splits
 from shroom.learners.logistic import log_odds
 from shroom.metrics.calibration import log_loss
-from shroom.prediction.calibration.calibrate import FitSettings, calibrate, cross_validated
+from shroom.prediction.calibration.calibrate import calibrate, cross_validated, fitted_on
 from shroom.scoring.tables import Estimate
 
 CURVES = ("platt", "isotonic", "temperature")
@@ -147,7 +150,7 @@ def test_calibration_repairs_what_was_distorted(method):
 @pytest.mark.parametrize("method", CURVES)
 def test_classes_that_p_sets_apart_give_a_finite_curve(method):
     curve = METHODS[method].fitted(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0, 0, 1.0, 1.0]))
-    state = [value for values in curve.to_dict().values() for value in np.atleast_1d(values)]
+    state = [value for values in asdict(curve).values() for value in np.atleast_1d(values)]
     assert np.isfinite(state).all()
 
 
@@ -155,7 +158,7 @@ def test_classes_that_p_sets_apart_give_a_finite_curve(method):
 def test_what_is_written_reads_alike(method):
     p, y = system()
     curve = METHODS[method].fitted(p, y)
-    again = METHODS[method].from_dict(json.loads(json.dumps(curve.to_dict())))
+    again = msgspec.convert(json.loads(json.dumps(asdict(curve))), METHODS[method])
     np.testing.assert_array_equal(curve(p), again(p))
 
 
@@ -164,13 +167,13 @@ def test_what_is_written_reads_alike(method):
 
 def test_no_item_has_a_say_in_its_own_p_or_label():
     p, y = system(40)
-    how = FitSettings("isotonic", folds=8)
-    groups = np.arange(40) // 2
-    _, before = cross_validated(p, y, y > 0.5, how, groups)
+    fit = partial(fitted_on, method="isotonic")
+    splits = random_splits(np.arange(40) // 2, 8)
+    _, before = cross_validated(fit, p, y, y > 0.5, splits)
     for item in range(0, 40, 7):
         changed = y.copy()
         changed[item] = 1 - changed[item]
-        _, after = cross_validated(p, changed, changed > 0.5, how, groups)
+        _, after = cross_validated(fit, p, changed, changed > 0.5, splits)
         assert after[item] == before[item]
         assert after[item ^ 1] == before[item ^ 1]  # nor in that of the other item of its group
 

@@ -24,7 +24,7 @@ from shroom.inference.run_settings import RUN
 from shroom.inference.store import kept
 from shroom.prediction.ray.cluster import outcomes
 from shroom.prediction.ray.manifest import MANIFEST, Manifest, run_shards
-from shroom.prediction.ray.shards import Outcome, Place, Worker, shards_of
+from shroom.prediction.ray.shards import Outcome, Place, Worker, read, shards_of
 
 # What Ray and its own libraries warn of among themselves.
 pytestmark = [
@@ -92,17 +92,17 @@ def predicted(data, out, judge=here, *, resume=False, recipe=LEXICAL, notes=None
     """Predict the shards of a folder, and return the warnings."""
     shards = shards_of(str(data), recipe.data)
     manifest = Manifest(Place(str(out)), shards, recipe, RUN, resume=resume)
-    worker = Worker(str(data), recipe)
+    worker = Worker(recipe)
     note = ([] if notes is None else notes).append
     return run_shards(manifest, judge(manifest.missing, worker), report=lambda *_: None, note=note)
 
 
 def points_of(where) -> list:
     """Return the datapoints of each shard."""
-    worker, found = Worker(str(where), LEXICAL), []
+    found = []
     for shard in shards_of(str(where), SPLITS):
         problems = Problems()
-        found.append(worker.read(shard, problems).datapoints)
+        found.append(read(shard, problems).datapoints)
         assert not problems.errors
     return found
 
@@ -117,7 +117,7 @@ def test_the_shards_of_a_folder(data):
     assert [shard.number for shard in shards] == list(range(9))
     assert [Path(shard.input).stat().st_size for shard in shards] == [s.size for s in shards]
     (data / "deeper" / "a0.jsonl").unlink()
-    outcome = Worker(str(data), LEXICAL).judge(shards[0])
+    outcome = Worker(LEXICAL).judge(shards[0])
     assert outcome.problems.codes == {"file-unreadable"}
 
 
@@ -191,7 +191,7 @@ def test_wrong_data_have_their_problems(name, content, code, tmp_path):
         parquet.write_table(Table.from_pydict({"hyp": []}), path)
     data = str(tmp_path if name.startswith("val") else path)
     (shard,) = shards_of(data, SPLITS)
-    outcome = Worker(data, LEXICAL).judge(shard)
+    outcome = Worker(LEXICAL).judge(shard)
     assert code in outcome.problems.codes
     assert outcome.problems.errors
     assert (outcome.lines, outcome.stop) == (b"", "")
@@ -266,7 +266,7 @@ def test_resuming_does_only_what_is_missing(killed, data, tmp_path, monkeypatch)
 
     if killed:
         monkeypatch.setattr(Manifest, "close", lambda _: None)
-        monkeypatch.setattr("shroom.prediction.ray.manifest._PAUSE", 10**9)
+        monkeypatch.setattr("shroom.prediction.ray.manifest._SAVES", 1)
     with pytest.raises(KeyboardInterrupt):
         predicted(data, out, stops)
     monkeypatch.undo()
@@ -405,7 +405,7 @@ def test_a_killed_worker_costs_nothing_and_a_deadly_shard_is_given_up(
     def judge(shards, worker):
         recipe = Recipe("lexical", "lexical", Deadly(str(deaths), most))
         some = shards if most == 1 else shards[:1]
-        yield from outcomes(some, str(data), recipe, retries=1)
+        yield from outcomes(some, recipe, retries=1)
         yield from here(shards[len(some) :], worker)
 
     if most == 1:

@@ -151,7 +151,7 @@ class SavedProbe(Result):
             "revision": self.revision,
             "layer": self.layer,
             "frame": asdict(self.frame),
-            "calibration": self.curve.to_dict(),
+            "calibration": asdict(self.curve),
             "left_out": dict(self.left_out),
         }
 

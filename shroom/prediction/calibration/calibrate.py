@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,29 +13,29 @@ from numpy.typing import NDArray
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName
 from shroom.learners.calibrators import METHODS, Calibrator
-from shroom.learners.folds import Places, linked, out_of_fold, random_splits
+from shroom.learners.folds import Places, Split, linked, out_of_fold, random_splits
 from shroom.learners.logistic import Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
-from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, checked_with_texts
-from shroom.prediction.calibration.fitted_calibrators import Fitted, TrackQuality, rows_hash
+from shroom.prediction.calibration.calibration import Calibration
+from shroom.prediction.calibration.fitted import Fitted, rows_hash
+from shroom.prediction.calibration.quality import IN_SAMPLE, TrackQuality
 from shroom.prediction.input_data import datapoints_by_file
-from shroom.scoring.align import AlignedPair
+from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import refuse
 
 
-@dataclass(frozen=True)
-class FitSettings:
-    method: str = "platt"
-    threshold: bool = True
-    folds: int = 10
-    seed: int = 0
-    in_sample: bool = False
-
-
 def calibrate(
-    submission: Data, gold: Data, *, edition: Edition | Source | None = None, **settings: Any
+    submission: Data,
+    gold: Data,
+    *,
+    method: str = "platt",
+    threshold: bool = True,
+    folds: int = 10,
+    seed: int = 0,
+    in_sample: bool = False,
+    edition: Edition | Source | None = None,
 ) -> Calibration:
     """Return a calibrator and a threshold for each track, with cross-validated figures.
 
@@ -42,11 +44,16 @@ def calibrate(
     submission, gold : path, rows or data frame
         As for :func:`shroom.scoring.scores.score`, with one file for each track. Items that share a
         hypothesis or a target are in the same fold, unless the gold is a pipe or has no texts.
+    method : str
+        The curve to fit: ``platt``, ``isotonic``, ``temperature``, or ``none``.
+    threshold : bool
+        Whether to fit the threshold; otherwise it is 0.5.
+    folds, seed : int
+        Number of folds, and random seed for them.
+    in_sample : bool
+        Whether to return in-sample figures, and to accept items that the detector was fitted on.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
-    **settings
-        The fields of :class:`FitSettings`: ``method``, ``threshold``, ``folds``, ``seed`` and
-        ``in_sample``.
 
     Returns
     -------
@@ -69,72 +76,72 @@ def calibrate(
     >>> calibration.results[0].fit
     'out-of-fold.10'
     """
-    chosen = FitSettings(**settings)
-    if chosen.method not in METHODS:
-        raise UnknownName(f"no method '{chosen.method}'; choose from {', '.join(METHODS)}")
-    if chosen.folds < 2:
-        raise ShroomError(f"folds: expected at least 2 folds, got {chosen.folds}")
+    if method not in METHODS:
+        raise UnknownName(f"no method '{method}'; choose from {', '.join(METHODS)}")
+    if folds < 2:
+        raise ShroomError(f"folds: expected at least 2 folds, got {folds}")
     gold = as_source(gold, "gold")
-    checked = checked_with_texts(submission, gold, edition)
+    checked = check(submission, gold, edition=edition, texts=True)
+    checked.raise_for_errors()
     tracks = checked.aligned
-    names = [track.name.track for track in tracks]
-    if len(set(names)) < len(names):
+    if len({track.name.track for track in tracks}) < len(tracks):
         listed = ", ".join(str(track.name) for track in tracks)
         raise ShroomError(
             "a calibrator is fitted to the files of one split, with one file for each track; got "
             f"{listed}"
         )
-    if not chosen.in_sample:
+    if not in_sample:
         refuse(tracks, "a calibrator", ", or add --in-sample")
     points = datapoints_by_file(gold, [track.gold.file for track in tracks], checked.edition)
+    fit = partial(fitted_on, method=method, threshold=threshold)
     results = []
     for track in tracks:
+        _, p, gold_label, y = track.columns
+        file, fitted = track.predictions.file, fit(p, y, gold_label)
+        if method != "none" and (why := _why_flat(p, y, fitted.calibrator)):
+            raise ShroomError(f"{file}: {why}")
+        fitted = replace(fitted, gold=track.gold.hash, rows=rows_hash(track.gold))
+        if in_sample:
+            results.append(TrackQuality.of(track, fitted, IN_SAMPLE))
+            continue
         groups = linked(points.get(track.gold.file, []))
-        groups = groups if len(groups) == track.gold.n else np.arange(track.gold.n)
-        results.append(_fit_track(track, chosen, groups))
+        groups = groups if len(groups) == len(p) else np.arange(len(p))
+        splits = random_splits(groups, folds, seed)
+        if len(splits) < 2:
+            raise ShroomError(
+                f"{file}: all items are linked by shared hypotheses or targets, so "
+                "cross-validation is impossible; use other items"
+            )
+        unseen = cross_validated(fit, p, y, gold_label, splits)
+        fold = f"out-of-fold.{len(splits)}"
+        results.append(TrackQuality.of(track, fitted, fold, unseen, groups))
     return Calibration(results, checked.problems)
 
 
-def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings) -> Fitted:
+def fitted_on(
+    p: Floats, y: Floats, gold_label: NDArray[Any], method: str = "platt", *, threshold: bool = True
+) -> Fitted:
     """Return a calibrator fitted to the proportions, and a threshold fitted to the labels."""
-    calibrator: Calibrator = METHODS[settings.method].fitted(p, y)
-    if not settings.threshold:
+    calibrator: Calibrator = METHODS[method].fitted(p, y)
+    if not threshold:
         return Fitted(calibrator, DEFAULT_THRESHOLD)
     return Fitted(calibrator, accuracy_by_threshold(calibrator(p), gold_label).best_threshold)
 
 
 def cross_validated(
-    p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings, groups: NDArray[np.intp]
+    fit: Callable[..., Fitted],
+    p: Floats,
+    y: Floats,
+    gold_label: NDArray[Any],
+    splits: Iterable[Split],
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Return out-of-fold labels and p; a group is never split among folds."""
+    """Return out-of-fold labels and p."""
 
     def predict(train: Places, test: Places) -> Floats:
-        fitted = fitted_on(p[train], y[train], gold_label[train], settings)
-        return np.column_stack(fitted(p[test]))
+        return np.column_stack(fit(p[train], y[train], gold_label[train])(p[test]))
 
-    splits = random_splits(groups, settings.folds, settings.seed)
     label, calibrated = np.array(out_of_fold(predict, splits)).T
     return label == 1, calibrated
-
-
-def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.intp]) -> TrackQuality:
-    gold = track.gold
-    _, p, gold_label, y = track.columns
-    file = track.predictions.file
-    fitted = fitted_on(p, y, gold_label, settings)
-    if settings.method != "none" and (why := _why_flat(p, y, fitted.calibrator)):
-        raise ShroomError(f"{file}: {why}")
-    fitted = replace(fitted, n=gold.n, gold=gold.hash, rows=rows_hash(gold))
-    if settings.in_sample:
-        return TrackQuality.of(track, fitted, IN_SAMPLE)
-    n = int(groups.max()) + 1
-    if n < 2:
-        raise ShroomError(
-            f"{file}: all items are linked by shared hypotheses or targets, so cross-validation is "
-            "impossible; use other items"
-        )
-    unseen = cross_validated(p, y, gold_label, settings, groups)
-    return TrackQuality.of(track, fitted, f"out-of-fold.{min(settings.folds, n)}", unseen, groups)
 
 
 def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:

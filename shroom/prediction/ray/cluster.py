@@ -24,7 +24,6 @@ RETRIES = 3
 
 def outcomes(
     shards: Sequence[Shard],
-    data: str,
     recipe: Recipe,
     *,
     run: Run = RUN,
@@ -35,7 +34,7 @@ def outcomes(
     """Yield the outcome of each shard; a shard that keeps losing its workers is left out."""
     if not shards:
         return
-    gpus = 1 if run.device == "cuda" else 0
+    gpus = int(run.device == "cuda")
     with _cluster(address, workers):
         import ray
 
@@ -45,13 +44,17 @@ def outcomes(
         ray.data.DataContext.get_current().enable_progress_bars = False
         # Ray itself would retry forever, and lose one worker after another.
         counter = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Attempts)
-        attempts = counter.remote(1 + retries)  # Ray ends it once nothing refers to it
-        size = max(1, min(workers or there, len(shards)))
+        attempts = counter.remote()  # Ray ends it once nothing refers to it
         rows = [{"shard": shard} for shard in shards]
         judged = ray.data.from_items(rows, override_num_blocks=len(rows)).flat_map(
             _Actor,
-            fn_constructor_args=(attempts, data, recipe, replace(run, device=run.device or "cpu")),
-            compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=1),
+            fn_constructor_args=(
+                *(attempts, 1 + retries),
+                *(recipe, replace(run, device=run.device or "cpu")),
+            ),
+            compute=ray.data.ActorPoolStrategy(
+                size=max(1, min(workers or there, len(shards))), max_tasks_in_flight_per_actor=1
+            ),
             num_cpus=1,
             num_gpus=gpus,
         )
@@ -71,24 +74,19 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
         import ray.data
     except ImportError as error:
         raise ShroomError(f"--engine ray needs Ray: {install_hint('ray')}") from error
-    here = {} if address else {"num_cpus": workers, "include_dashboard": False}
+    own = {} if address else {"num_cpus": workers, "include_dashboard": False}
+    quiet = {"logging_level": logging.ERROR, "log_to_driver": False}
     joined = ray.is_initialized()
     try:
         if not joined:
             _knock(address)
-            ray.init(
-                address=address or "local",
-                logging_level=logging.ERROR,
-                log_to_driver=False,
-                **here,
-            )
+            ray.init(address=address or "local", **quiet, **own)
         logging.getLogger("ray.data").setLevel(logging.ERROR)
         with redirect_stdout(sys.stderr):  # where Ray reports workers that were lost
             yield
     except OSError as error:
-        raise ShroomError(
-            f"{address or 'this machine'}: no Ray cluster is reachable: {error}"
-        ) from error
+        where = address or "this machine"
+        raise ShroomError(f"{where}: no Ray cluster is reachable: {error}") from error
     except ray.exceptions.RayError as error:
         reason = str(error).strip().rpartition("\n")[2]
         raise ShroomError(
@@ -107,29 +105,23 @@ def _knock(address: str | None) -> None:
         socket.create_connection((host, int(port)), timeout=10).close()
 
 
-class _Attempts:
-    """Counts the attempts at each shard, up to ``most``."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._begun: Counter[int] = Counter()
-
-    def begin(self, number: int) -> bool:
-        """Count an attempt at a shard, and return whether it is allowed."""
-        self._begun[number] += 1
-        return self._begun[number] <= self._most
+class _Attempts(Counter[int]):
+    def begin(self, number: int) -> int:
+        """Count an attempt at a shard, and return the number of attempts."""
+        self[number] += 1
+        return self[number]
 
 
 class _Actor(Worker):
     """A worker as Ray Data calls it; it returns nothing for a shard that is given up."""
 
-    def __init__(self, attempts: Any, data: str, recipe: Recipe, run: Run) -> None:
-        super().__init__(data, recipe, run)
-        self._attempts = attempts
+    def __init__(self, attempts: Any, most: int, recipe: Recipe, run: Run) -> None:
+        super().__init__(recipe, run)
+        self._attempts, self._most = attempts, most
 
     def __call__(self, row: dict[str, Any]) -> list[dict[str, Outcome]]:
         import ray
 
         shard = row["shard"]
-        is_allowed = ray.get(self._attempts.begin.remote(shard.number))
-        return [{"outcome": self.judge(shard)}] if is_allowed else []
+        attempt = ray.get(self._attempts.begin.remote(shard.number))
+        return [{"outcome": self.judge(shard)}] if attempt <= self._most else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
+import math
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
@@ -23,8 +23,8 @@ SUBMISSION = "submission"
 #: The number of notes that are shown; further notes are only counted.
 _NOTES_SHOWN = 20
 _FORMAT = 1
-#: Pause between two writes of the manifest, as a multiple of the time that one write takes.
-_PAUSE = 20
+#: How often the manifest of a long run is written; each time, it is written as a whole.
+_SAVES = 200
 #: The keys of a shard: of its input, and of its predictions.
 _INPUT, _DONE = ("input", "size", "modified", "output"), ("rows", "bytes", "sha256")
 
@@ -35,7 +35,8 @@ class Manifest:
     def __init__(
         self, out: Place, shards: Sequence[Shard], recipe: Recipe, run: Run, *, resume: bool
     ) -> None:
-        self._out, self.shards, self._next = out, shards, 0.0
+        self._out, self.shards = out, shards
+        self._unsaved = math.inf  # number of finished shards that the file lacks; infinite: no file
         self._head: dict[str, Any] = {
             "format": _FORMAT,
             "kit": __version__,
@@ -74,59 +75,52 @@ class Manifest:
     def add(self, outcome: Outcome) -> None:
         """Write the predictions for a shard, and record them."""
         for key, value in (("kit", outcome.version), ("weights", outcome.weights)):
-            first = self._head.setdefault(key, value)
-            if first != value:
+            if (first := self._head.setdefault(key, value)) != value:
                 raise ShroomError(
                     f"{self._out.address}: {key} mismatch: {show(value)} on a worker, "
                     f"{show(first)} in the run; install the same version of the kit and the same "
                     "model on all machines, and preserve file times when copying model folders "
                     "(rsync -t)"
                 )
-        if not self._next:
-            self._save()  # claims the folder for this run
+        if self._unsaved > len(self.shards) / _SAVES:
+            self._save()  # the first time, this claims the folder for the run
         row, lines = self._rows[outcome.number], outcome.lines
         self._out.write(row["output"], lines)
-        done = lines.count(b"\n"), len(lines), hashlib.sha256(lines).hexdigest()
-        row.update(zip(_DONE, done))
-        if time.monotonic() >= self._next:
-            self._save()
+        row |= zip(_DONE, (lines.count(b"\n"), len(lines), hashlib.sha256(lines).hexdigest()))
+        self._unsaved += 1
 
     def close(self) -> None:
         """Write the records, if there are new ones."""
-        if self._next:
+        if 0 < self._unsaved < math.inf:
             self._save()
 
     def _save(self) -> None:
-        began = time.monotonic()
         head = json.dumps(self._head, indent=1)[:-2]
         rows = ",\n".join("  " + json.dumps(row) for row in self._rows)
         self._out.write(MANIFEST, f'{head},\n "shards": [\n{rows}\n ]\n}}\n'.encode())
-        ended = time.monotonic()
-        self._next = ended + _PAUSE * (ended - began)
+        self._unsaved = 0
 
     def _take_up(self, there: dict[str, Any]) -> None:
         """Keep the shards of an earlier run with unchanged inputs and outputs."""
         path = self._out.of(MANIFEST)
         try:
             manifest = json.loads(self._out.read(MANIFEST))
-            rows, weights = manifest["shards"], manifest["weights"]
             for key, value in self._head.items():
                 if manifest[key] != value:
-                    before, now = show(manifest[key]), show(value)
                     raise ShroomError(
-                        f"{path} belongs to a run with {key} {before}, but this run has {now}; "
-                        "choose another folder"
+                        f"{path} belongs to a run with {key} {show(manifest[key])}, but this run "
+                        f"has {show(value)}; choose another folder"
                     )
-            self._head["weights"] = weights
-            if [row["input"] for row in rows] != [shard.input for shard in self.shards]:
+            self._head["weights"] = manifest["weights"]
+            if [row["input"] for row in manifest["shards"]] != [it.input for it in self.shards]:
                 raise ShroomError(
                     f"{path} belongs to a run with other files; choose another folder"
                 )
-            for row, old in zip(self._rows, rows):
+            for row, old in zip(self._rows, manifest["shards"]):
                 part = there.get(row["output"])
-                same = all(old[key] == row[key] for key in _INPUT)
-                if same and part is not None and part.size == old["bytes"]:
-                    row.update((key, old[key]) for key in _DONE)
+                is_same = {**old, **dict.fromkeys(_DONE)} == row
+                if is_same and part is not None and part.size == old["bytes"]:
+                    row.update(old)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ShroomError(f"{path} is not a manifest: {error}") from error
 
@@ -139,9 +133,8 @@ def run_shards(
     note: Callable[[str], None],
 ) -> Problems:
     """Write the predictions for the missing shards; return the warnings about their data."""
-    problems, notes = Problems(), 0
-    total = len(manifest.shards)
-    done = total - len(manifest.missing)
+    problems, notes, shards = Problems(), 0, manifest.shards
+    done = len(shards) - len(manifest.missing)
     try:
         for outcome in judged:
             if outcome.stop:
@@ -150,28 +143,28 @@ def run_shards(
             if outcome.problems.errors:
                 continue
             for text in outcome.notes[: max(0, _NOTES_SHOWN - notes)]:
-                note(f"{manifest.shards[outcome.number].input}: {text}")
+                note(f"{shards[outcome.number].input}: {text}")
             notes += len(outcome.notes)
             manifest.add(outcome)
             done += 1
-            report(done, total)
+            report(done, len(shards))
     finally:
         judged.close()  # ends the cluster now, not when the generator is collected
         manifest.close()
     if notes > _NOTES_SHOWN:
         note(f"and {counted(notes - _NOTES_SHOWN, 'more note')}")
+    total = counted(len(shards), "shard")
     if problems.errors:
         note(
-            f"done: {done} of {counted(total, 'shard')}; correct the other shards, then run the "
-            "command again with --resume"
+            f"done: {done} of {total}; correct the other shards, then run the command again with "
+            "--resume"
         )
         raise InvalidInput(problems)
-    lost = [shard.input for shard in manifest.missing]
-    if lost:
+    if lost := manifest.missing:
         raise ShroomError(
-            f"{len(lost)} of {counted(total, 'shard')} failed (the first is {lost[0]}): workers "
-            "were lost repeatedly, perhaps because they ran out of memory (see Ray's logs); to "
-            "continue, add --resume and reduce --workers"
+            f"{len(lost)} of {total} failed (the first is {lost[0].input}): workers were lost "
+            "repeatedly, perhaps because they ran out of memory (see Ray's logs); to continue, "
+            "add --resume and reduce --workers"
         )
     return problems
 
