@@ -20,25 +20,23 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.problems import Problems, show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection, Report, items_of
+from shroom.datasets.collection import Collection, Report
 from shroom.datasets.fields import Filled, Index, Number, Rule, Text
 from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.native_scores import (
+    Judged,
     NativeResult,
-    by_unit,
+    Predictions,
+    confusions,
     f1_metrics,
-    gold_record,
-    objects,
-    refuse_incomplete,
     result,
     signature,
     sliced,
 )
 from shroom.datasets.records import Form, Link
 from shroom.datasets.summary import Summary, fields, is_a, of
-from shroom.metrics.classification import counts
+from shroom.metrics.cluster_bootstrap import places
 from shroom.metrics.intervals import Intervals, Scored
-from shroom.scoring.input_files import documents
 
 NAME = "ragtruth"
 TASKS = ("QA", "Data2txt", "Summary")
@@ -225,46 +223,41 @@ class _Ends(Struct):
     end: Index
 
 
+class _Quotes(Struct, rename={"quotes": _LIST}):
+    quotes: list[str] = []
+
+
 def _read_predictions(
     source: paths.Source, gold: Collection[Any], problems: Problems
 ) -> list[tuple[Response, Places]]:
     """Return each answer of good quality with the places of its predicted spans."""
     # Predictions must be complete for each split that they contain answers of.
+    predictions = Predictions(source, gold, problems, "id")
     known = {record.id: record for record in gold.records if isinstance(record, Response)}
-    found: dict[str, tuple[Response, Places]] = {}
-    files = [*items_of(documents(source, problems), problems)]
-    for item, report in objects(files, problems, "id"):
-        record = gold_record(item, "id", known, found, gold, report)
+    found: dict[str, Places] = {}
+    for item, record, report in predictions.with_records(known):
         if record is not None:
-            found[record.id] = record, _places(item, record.response, report)
-    splits = {record.split for record, _ in found.values()}
-    judged = [r for r in known.values() if r.is_judged and (r.split in splits or not splits)]
+            found[record.id] = _places(item, record.response, report)
+    splits = {known[name].split for name in found} or {r.split for r in known.values()}
+    judged = [r for r in known.values() if r.is_judged and r.split in splits]
     missing = [record.id for record in judged if record.id not in found]
     expected = f"all {len(judged)} answers in the splits with predictions"
-    refuse_incomplete(files, missing, expected, source, problems, "id")
-    return [found[record.id] for record in judged]
+    predictions.refuse_incomplete(missing, expected)
+    return [(record, found[record.id]) for record in judged]
 
 
 def _places(item: dict[str, Any], text: str, report: Report) -> Places:
     """Return the places of the spans of a row; wrong spans are reported."""
     if "pred" in item:
-        value = item["pred"]
-        listed = value.get(_LIST, []) if isinstance(value, dict) else None
-        if not isinstance(listed, list) or not all(isinstance(it, str) for it in listed):
-            report.add("span-value", "pred", f'an object with texts under "{_LIST}"')
-            return []
-        places = [(text.find(quote), len(quote)) for quote in filter(None, listed)]
-        for number, (start, _) in enumerate(places):
-            if start < 0:
-                report.add(
-                    "span-text", f"pred[{number}]", "a quote from the answer", "another text"
-                )
-        return [(start, start + size) for start, size in places if start >= 0]
-    try:
-        spans = convert(item.get("labels"), list[_Ends])
-    except ValidationError:
-        report.add("span-value", "labels", 'a list of {"start", "end"}')
-        return []
+        quoted = _converted(item, "pred", _Quotes, f'an object with texts under "{_LIST}"', report)
+        quotes = [*filter(None, quoted.quotes)] if quoted else []
+        for number, quote in enumerate(quotes):
+            if quote not in text:
+                expected = "a quote from the answer"
+                report.add("span-text", f"pred[{number}]", expected, "another text")
+        starts = [(text.find(quote), len(quote)) for quote in quotes if quote in text]
+        return [(start, start + size) for start, size in starts]
+    spans = _converted(item, "labels", list[_Ends], 'a list of {"start", "end"}', report) or []
     for number, span in enumerate(spans):
         key, place = f"labels[{number}]", f"{span.start} to {span.end}"
         if span.end > len(text):
@@ -272,6 +265,15 @@ def _places(item: dict[str, Any], text: str, report: Report) -> Places:
         elif span.start >= span.end:
             report.add("span-empty", key, "a non-empty span of the answer", place)
     return [(span.start, span.end) for span in spans]
+
+
+def _converted(item: dict[str, Any], key: str, form: Any, expected: str, report: Report) -> Any:
+    """Return a value as a type; any other value is reported and read as ``None``."""
+    try:
+        return convert(item.get(key), form)
+    except ValidationError:
+        report.add("span-value", key, expected)
+        return None
 
 
 def _marked(places: Places, size: int) -> NDArray[np.bool_]:
@@ -287,31 +289,26 @@ def score(
     """Return the scores of answers and of characters; intervals draw sources."""
     # Like the authors, we count only answers of good quality; any mark makes one hallucinated.
     answers = _read_predictions(predictions, gold, problems)
-    records = [record for record, _ in answers]
-    truth = [_marked(record.places, len(record.response)) for record in records]
-    marked = [_marked(places, len(record.response)) for record, places in answers]
-    sources = np.array([record.source_id for record in records], np.str_)
+    records, n = [record for record, _ in answers], len(answers)
+    sizes = [len(record.response) for record in records]
+    answer = np.repeat(np.arange(n), sizes)
+    none = [np.zeros(0, bool)]
+    wrong = np.concatenate(none + [_marked(r.places, size) for r, size in zip(records, sizes)])
+    flagged = np.concatenate(none + [_marked(own, size) for (_, own), size in zip(answers, sizes)])
 
-    def of(marked: list[NDArray[np.bool_]], mask: Any = slice(None)) -> Scored:
-        pairs = [*zip(marked, truth)]
-        characters = np.array([counts(*pair).sum(axis=0) for pair in pairs], np.int64)
-        flagged, wrong = (np.array([side.any() for side in sides]) for sides in zip(*pairs))
-        of_responses = counts(flagged, wrong)
-        rows = [(metric, of_responses[mask]) for metric in _OF_ANSWERS]
-        rows += [(metric, characters.reshape(-1, 4)[mask]) for metric in _OF_CHARACTERS]
-        return by_unit(rows, sources[mask].tolist())
+    def scored(flagged: NDArray[np.bool_]) -> Scored:
+        of_characters, of_answers = confusions(flagged, wrong, answer, n)
+        rows = [(metric, of_answers) for metric in _OF_ANSWERS]
+        return rows + [(metric, of_characters) for metric in _OF_CHARACTERS]
 
-    everything = [np.ones(len(side), bool) for side in truth]
-    slices = {
-        "task": [record.task for record in records],
-        "model": [record.model for record in records],
-    }
+    sources = places([record.source_id for record in records])
+    judged = Judged(scored(flagged), "responses", np.ones(n, np.int64), sources)
+    columns = {key: [getattr(record, key) for record in records] for key in ("task", "model")}
     return result(
         NAME,
-        {"n": len({*sources.tolist()}), "responses": len(records)},
-        of(marked),
-        (of(everything), of([~side for side in everything])),
+        judged,
+        (scored(np.ones_like(wrong)), scored(np.zeros_like(wrong))),
         intervals,
-        slices=sliced(slices, lambda mask: of(marked, mask), intervals, "responses"),
+        sliced(judged, columns, intervals),
         signature=signature(NAME, "id", ((record.id, record.places) for record in records)),
     )
