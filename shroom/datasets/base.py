@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -30,7 +30,8 @@ class View(Generic[R]):
     about : str
         What the premise, the hypothesis and p are.
     points : callable
-        ``record -> [Datapoint]``, with ``None`` for each datapoint that has no label or no premise.
+        ``record -> [Datapoint]``. A datapoint without p is left out, and counted. ``None`` stands
+        for a datapoint without a premise.
     unit : callable, optional
         ``record -> unit``; by default, each record is a unit. Datapoints of one unit are not
         independent, so the bootstrap draws whole units.
@@ -40,22 +41,24 @@ class View(Generic[R]):
     points: Callable[[R], Iterable[Datapoint | None]]
     unit: Callable[[R], Hashable] | None = None
 
+    def _points(self, records: Iterable[R]) -> Iterator[tuple[Hashable, Datapoint | None]]:
+        """Yield each datapoint, or ``None`` without a label, with its unit."""
+        for place, record in enumerate(records):
+            unit = self.unit(record) if self.unit else place
+            for point in self.points(record):
+                yield unit, None if point is None or point.p is None else point
+
     def datapoints(self, records: Iterable[R]) -> list[Datapoint]:
         """Return the labelled datapoints of the records."""
-        return [point for record in records for point in self.points(record) if point is not None]
+        return [point for _, point in self._points(records) if point is not None]
 
     def units(self, records: Iterable[R]) -> list[Hashable]:
         """Return the unit of each datapoint."""
-        return [
-            place if self.unit is None else self.unit(record)
-            for place, record in enumerate(records)
-            for point in self.points(record)
-            if point is not None
-        ]
+        return [unit for unit, point in self._points(records) if point is not None]
 
     def left_out(self, records: Iterable[R]) -> int:
         """Return how many datapoints have no label, or no text to compare with."""
-        return sum(point is None for record in records for point in self.points(record))
+        return sum(point is None for _, point in self._points(records))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -12,11 +11,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from shroom.core.json_reading import BROKEN, Doubled
+from shroom.core.json_reading import BROKEN, Doubled, value_in
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import Collection, FileRecords, Report
-from shroom.datasets.fields import Unusable, build, columns
+from shroom.datasets.fields import Unusable, build, columns, from_cells
 from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
 
@@ -151,7 +150,7 @@ class Reader(Generic[R]):
         form = self.form
         if form.endings == CSV:
             (kind,) = form.kinds.values()
-            items = _csv_rows(document, columns(kind), self.problems)
+            items = _csv_rows(document, kind, self.problems)
         else:
             unnamed = replace(document, base="") if form.by_content else document
             items = unnamed.items(self.problems)
@@ -194,116 +193,102 @@ def _put_together(
     link: Link, files: Sequence[tuple[Report, list[Any]]], problems: Problems
 ) -> None:
     """Give each record its linked record of another file; records without one are dropped."""
-    every = [record for _, records in files for record in records]
+    rows = [
+        (report, records, index)
+        for report, records in files
+        for index, record in enumerate(records)
+        if record is not None
+    ]
     others: dict[Any, Any] = {}
-    for report, records in files:
-        for index, record in enumerate(records):
-            if not isinstance(record, link.other):
-                continue
-            key = getattr(record, link.key)
-            if others.setdefault(key, record) != record:
-                report.start(index, {"id": key}, "id")
-                report.add("id-doubled", link.key, "a unique id", f"{show(key)} again")
-                report.finish()
-    if not others and any(isinstance(record, link.kind) for record in every):
+    for report, records, index in rows:
+        record = records[index]
+        key = getattr(record, link.key)
+        if isinstance(record, link.other) and others.setdefault(key, record) != record:
+            report.start(index, {"id": key}, "id")
+            report.add("id-doubled", link.key, "a unique id", f"{show(key)} again")
+            report.finish()
+    linked = [row for row in rows if isinstance(row[1][row[2]], link.kind)]
+    if linked and not others:
         problems.add("no-file", files[0][0].file, f"the rows of {link.file} as well", "none")
         return
-    for report, records in files:
-        for index, record in enumerate(records):
-            if not isinstance(record, link.kind):
-                continue
-            key = getattr(record, link.key)
-            if key in others:
-                records[index] = msgspec.structs.replace(record, **{link.field: others[key]})
-                continue
-            report.start(index, {"id": getattr(record, "id", None)}, "id")
-            report.drop("row-value", link.key, f"the {link.key} of a row in {link.file}", show(key))
-            report.finish()
-            records[index] = None
+    for report, records, index in linked:
+        record = records[index]
+        key = getattr(record, link.key)
+        if key in others:
+            records[index] = msgspec.structs.replace(record, **{link.field: others[key]})
+            continue
+        report.start(index, {"id": getattr(record, "id", None)}, "id")
+        report.drop("row-value", link.key, f"the {link.key} of a row in {link.file}", show(key))
+        report.finish()
+        records[index] = None
 
 
 def _doubled_in(item: Any) -> set[str]:
     """Return the keys that occur more than once in any object of a row."""
-    keys, rest = set[str](), [item]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, Doubled):
-            keys.update(value.keys_doubled)
-        if isinstance(value, (dict, list)):
-            rest += value.values() if isinstance(value, dict) else value
-    return keys
+    keys = set(item.keys_doubled if isinstance(item, Doubled) else ())
+    inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    return keys.union(*map(_doubled_in, inner))
 
 
-def _csv_rows(
-    document: Document, columns: Mapping[str, bool], problems: Problems
-) -> list[Any] | None:
-    """Return the cells of each row by column, or ``BROKEN``; ``None`` if the file is unreadable."""
-    lines = _lines_of(document, problems)
-    if lines is None:
+def _csv_rows(document: Document, kind: type[Struct], problems: Problems) -> list[Any] | None:
+    """Return the values of each row by column, or ``BROKEN``; ``None`` for an unreadable file."""
+    data = document.read(problems)
+    if data is None:
         return None
-    if len(lines) < 2:
-        actual = "only a header" if lines else "an empty file"
-        problems.add("empty", document.file, "a header and rows", actual)
-    if not lines or not _is_known(lines[0], columns, document.file, problems):
+    header, rows = list[str](), list[list[str]]()
+    try:
+        header, *rows = _lines_in(data.decode("utf-8-sig")) or [[]]
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        got = f"byte 0x{data[error.start]:02x} at line {line}"
+        problems.add("not-utf8", document.file, "UTF-8", got)
+        return None
+    except csv.Error as error:
+        problems.add("not-csv", document.file, "comma-separated fields", f"{error}")
+        return None
+    if not rows:
+        got = "only a header" if header else "an empty file"
+        problems.add("empty", document.file, "a header and rows", got)
+    if not header or not _is_known(header, columns(kind), document.file, problems):
         return []
-    header, *rows = lines
+    items: list[Any] = []
     for index, cells in enumerate(rows):
-        if len(cells) != len(header):
+        fits = len(cells) == len(header)
+        items.append(from_cells(kind, dict(zip(header, cells))) if fits else BROKEN)
+        if not fits:
             expected = f"{len(header)} fields, as in the header"
             problems.add("row-width", document.file, expected, f"{len(cells)}", index=index)
-    return [dict(zip(header, it)) if len(it) == len(header) else BROKEN for it in rows]
+    return items
 
 
 def _is_known(
     header: Sequence[str], columns: Mapping[str, bool], file: str, problems: Problems
 ) -> bool:
-    counts = {name: header.count(name) for name in columns}
-    for name, needed in columns.items():
-        if counts[name] > 1 or (needed and not counts[name]):
-            actual = (
-                f"{counts[name]} such columns" if counts[name] else f"columns {show(list(header))}"
-            )
-            problems.add("key-missing", file, f'one column "{name}"', actual)
+    """Return whether a header has every needed column once; any other is reported."""
+    is_known = True
+    for name, is_needed in columns.items():
+        count = header.count(name)
+        if count > 1 or count < is_needed:
+            is_known = False
+            got = f"{count} such columns" if count else f"columns {show(list(header))}"
+            problems.add("key-missing", file, f'one column "{name}"', got)
     for name in header:
         if name not in columns:
             problems.add("key-unknown", file, "a column of the source", show(name))
-    return all(counts[name] == 1 or not needed for name, needed in columns.items())
+    return is_known
 
 
-def _lines_of(document: Document, problems: Problems) -> list[list[str]] | None:
-    """Return the fields of each line; ``None`` if the file is not CSV, which is reported."""
-    data = document.read(problems)
-    if data is None:
-        return None
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        got = f"byte 0x{error.object[error.start]:02x} at line {line}"
-        problems.add("not-utf8", document.file, "UTF-8", got)
-        return None
-    rows = _rows_in_memory(text)
-    if rows:
+def _lines_in(text: str) -> list[list[str]]:
+    """Return the cells of each line."""
+    rows: Any = value_in(text) if text.startswith("[{") else BROKEN
+    if rows is not BROKEN:  # in memory, data are JSON
         header = list(dict.fromkeys(key for row in rows for key in row))
         return [header, *([_text(row.get(key, "")) for key in header] for row in rows)]
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         return [row for row in reader if row]
     except csv.Error as error:
-        got = f"{error} at line {reader.line_num}"
-        problems.add("not-csv", document.file, "comma-separated fields", got)
-        return None
-
-
-def _rows_in_memory(text: str) -> list[dict[str, Any]]:
-    """Return the rows of in-memory data, which arrive as JSON; an empty list for a file."""
-    if not text.startswith("[{"):
-        return []
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-    return rows if all(isinstance(row, dict) for row in rows) else []
+        raise csv.Error(f"{error} at line {reader.line_num}") from error
 
 
 def _text(cell: Any) -> str:

@@ -140,8 +140,6 @@ class _Run:
                 contents = self._contents(url, missing, is_archive=is_archive)
         except _Refusal as refusal:
             reason = printable(str(refusal))
-        except _DAMAGES as error:
-            reason = printable(f"cannot be read as an archive ({error})")
         for file in missing:
             refusals = self.refusals.setdefault(file.name, [])
             if file.sha256 in contents:
@@ -167,9 +165,12 @@ class _Run:
             raise
         finally:
             self.reached |= host not in self.unreachable
-        if is_archive:
+        if not is_archive:
+            return {sha256: path.read_bytes()}
+        try:
             return dict(members(path, [file.size for file in files]))
-        return {sha256: path.read_bytes()}
+        except _DAMAGES as error:
+            raise _Refusal(f"cannot be read as an archive ({error})") from error
 
     def sentence(self, missing: int) -> str:
         """Return the message: missing files, the answer of each mirror, and what to do."""
