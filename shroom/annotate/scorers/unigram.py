@@ -53,7 +53,7 @@ class Unigram(Scorer):
     def identity(self) -> str:
         names = LANGUAGES if self.language == "auto" else (self.language,)
         finders = ", ".join(self._finder(name).identity for name in names)
-        return f"unigram 1 top_k={self.top_k} language={self.language} ({finders})"
+        return f"unigram 2 top_k={self.top_k} language={self.language} ({finders})"
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
         del run  # there is no model
@@ -68,7 +68,7 @@ class Unigram(Scorer):
             surprise = surprises(words.keywords, count)
             values = (
                 overlap(tokens, words.vocabulary),
-                tuple(zip(words.keywords, surprise)),
+                tuple({word: value} for word, value in zip(words.keywords, surprise)),
                 least_average(surprise, self.top_k),
             )
             scores.append(dict(zip(self.fields, values)))
