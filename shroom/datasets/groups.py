@@ -83,8 +83,6 @@ class Groups:
         ``(values, records) -> key``: sorts the groups of a file. By default, groups are not sorted.
     total : str
         The position of a row for all records: ``first``, ``last``, or empty for no such row.
-    also : tuple of str
-        The figures to show as keys.
     """
 
     about: str
@@ -94,11 +92,10 @@ class Groups:
     only: Callable[[Any], bool] | None = None
     order: Callable[[tuple[Any, ...], list[Any]], Any] | None = None
     total: str = ""
-    also: tuple[str, ...] = ()
 
     def table(self, files: Sequence[FileRecords], intervals: Intervals) -> Table:
         """Return the figures of the files' records."""
-        keys = (*("file",) * self.by_file, *self.by, *self.also)
+        keys = (*("file",) * self.by_file, *self.by)
         return Table(self.about, keys, list(self._rows(files, intervals)))
 
     def _rows(self, files: Sequence[FileRecords], intervals: Intervals) -> Iterator[Row]:
