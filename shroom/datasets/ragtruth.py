@@ -147,14 +147,9 @@ read = partial(records.read, NAME, FORM)
 def _points(record: Record) -> Iterator[Datapoint | None]:
     """Yield an answer with its source: p is 1 if a span is hallucinated."""
     if isinstance(record, Response) and record.origin is not None:
+        p = float(record.is_hallucinated) if record.is_judged else None
         premise = record.origin.premise
-        usable = record.is_judged and premise.strip()
-        p = float(record.is_hallucinated)
-        yield pair(premise, record.response, p, record.model) if usable else None
-
-
-def _kinds(record: Response) -> list[str]:
-    return [span.label_type for span in record.labels] if record.is_judged else []
+        yield pair(premise, record.response, p, record.model) if premise.strip() else None
 
 
 def _figures(responses: Sequence[Response], intervals: Intervals) -> Row:
@@ -195,14 +190,13 @@ DATA_SET = DataSet(
         },
         tables={
             "task": _by(
-                "good-quality answers; an answer with a marked span counts as hallucinated",
-                "task",
+                "good-quality answers; an answer with a marked span counts as hallucinated", "task"
             ),
             "model": _by("good-quality answers, by model", "model"),
             "label_type": Parts(
                 "spans in good-quality answers, by type of hallucination",
                 "label_type",
-                of(Response, _kinds),
+                of(Response, lambda r: [span.label_type for span in r.labels if r.is_judged]),
                 ("responses", "spans", "share_of_spans"),
             ),
         },
