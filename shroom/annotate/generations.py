@@ -22,9 +22,8 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
     questions: list[Question] = []
     documents = (it for path in paths for it in documents_among_others(path, problems))
     for file, rows in items_of(documents, problems):
-        reader, report = Reader(FORM, problems), Report(file, problems)
-        for index, row in enumerate(rows):
-            record = reader.record(index, _in_full(row), report)
+        records = Reader(FORM, problems).records(map(_in_full, rows), Report(file, problems))
+        for index, record in enumerate(records):
             if isinstance(record, Question):
                 questions.append(_finite(record))
             elif record is not None:

@@ -190,15 +190,12 @@ class Predictions:
         """Yield each object with the report of its row; other values are reported."""
         for file, items in self.files:
             report = Report(file, self.problems)
-            for index, item in enumerate(items):
-                report.start(index, item, self.key)
+            for item in report.rows(items, self.key):
                 if isinstance(item, dict):
                     report_doubled(item, file, self.problems, **report.place)
                     yield item, report
                 elif item is not BROKEN:
                     report.add("item-object", None, "an object", show(item))
-                report.finish()
-            report.end(len(items))
 
     def with_records(
         self, known: Mapping[str, R]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -44,8 +44,6 @@ class Form(Generic[R]):
         ``(record, report)``: reports other unexpected values, or raises :class:`Unusable`.
     same : callable
         ``record -> value``; repeated records have equal values.
-    across : bool
-        Whether a record may repeat a record of another file.
     id : str
         The key of a row's id, for messages.
     ids : str
@@ -65,7 +63,6 @@ class Form(Generic[R]):
     kinds: Mapping[str, type[R]]
     check: Callable[[Any, Report], None] = lambda *_: None
     same: Callable[[Any], Hashable] = repr
-    across: bool = True
     id: str = "id"
     ids: str = ""
     needs: tuple[str, ...] = ()
@@ -80,10 +77,8 @@ class Form(Generic[R]):
 
     def is_strange(self, document: Document, items: Sequence[Any]) -> bool:
         """Return whether a file among others contains only rows of another data set."""
-        rows = [item for item in items if isinstance(item, dict)]
-        if not document.member or not rows or any(map(self.kind_of, rows)):
-            return False
-        return all(form_of(row) for row in rows)
+        rows = [item for item in items if isinstance(item, dict)] if document.member else []
+        return bool(rows) and not any(map(self.kind_of, rows)) and all(map(form_of, rows))
 
 
 class Reader(Generic[R]):
@@ -93,18 +88,11 @@ class Reader(Generic[R]):
         self.form, self.problems = form, problems
         self._first: dict[Hashable, str] = {}
 
-    def record(self, index: int, item: Any, report: Report) -> R | None:
-        """Return the record of a row; ``None`` if it is unusable, which is reported."""
-        report.start(index, item, self.form.id)
-        try:
-            return self._record(index, item, report)
-        except Unusable as reason:
-            report.drop("row-value", *reason.args)
-            return None
-        finally:
-            report.finish()
+    def records(self, items: Iterable[Any], report: Report) -> list[R | None]:
+        """Return the record of each row of a file; ``None`` if the row is unusable."""
+        return [self._record(item, report) for item in report.rows(items, self.form.id)]
 
-    def _record(self, index: int, item: Any, report: Report) -> R | None:
+    def _record(self, item: Any, report: Report) -> R | None:
         form = self.form
         if item is BROKEN:  # which is reported
             return None
@@ -116,28 +104,30 @@ class Reader(Generic[R]):
             report.add_missing(f'"{key}"')
         if missing:
             return None
-        kind = form.kind_of(item)
-        if kind is None:
-            *most, last = (f'"{key}"' for key in form.kinds)
-            expected = f"the key {', '.join(most)} or {last}"
-            raise Unusable(None, expected, f"keys {show(list(item))}")
         for key in sorted(_doubled_in(item)):
             expected = "each key once in an object (the last value is used)"
             report.add("key-doubled", show(key), expected, "the key again")
-        record = build(kind, item, report)
-        form.check(record, report)
+        kind = form.kind_of(item)
+        try:
+            if kind is None:
+                *most, last = (f'"{key}"' for key in form.kinds)
+                expected = f"the key {', '.join(most)} or {last}"
+                raise Unusable(None, expected, f"keys {show(list(item))}")  # noqa: TRY301
+            record = build(kind, item, report)
+            form.check(record, report)
+        except Unusable as reason:
+            report.drop("row-value", *reason.args)
+            return None
         if form.known:
             for key in item.keys() - columns(kind).keys():
                 report.add("key-unknown", key, "a key of the data set", show(key), often=True)
-        self._compare(record, index, report)
+        self._compare(record, report)
         return record
 
-    def _compare(self, record: R, index: int, report: Report) -> None:
+    def _compare(self, record: R, report: Report) -> None:
         """Report a record or an id that repeats an earlier row."""
-        form, place = self.form, f"item {index} of {report.file}"
-        content = form.same(record)
-        key = content if form.across else (report.file, content)
-        first = self._first.setdefault(key, place)
+        form, place = self.form, f"item {report.place['index']} of {report.file}"
+        first = self._first.setdefault(form.same(record), place)
         if first is not place:
             report.add("row-doubled", None, "a new row", f"a repetition of {first}")
         row_id = form.ids and getattr(record, form.id, None)
@@ -161,9 +151,7 @@ class Reader(Generic[R]):
             self.problems.add("file-ignored", document.file, "rows of the data set", got)
             return None
         report = Report(document.file, self.problems)
-        records = [self.record(index, item, report) for index, item in enumerate(items)]
-        report.end(len(items))
-        return report, records
+        return report, self.records(items, report)
 
 
 def read(
@@ -204,9 +192,8 @@ def _put_together(
         record = records[index]
         key = getattr(record, link.key)
         if isinstance(record, link.other) and others.setdefault(key, record) != record:
-            report.start(index, {"id": key}, "id")
-            report.add("id-doubled", link.key, "a unique id", f"{show(key)} again")
-            report.finish()
+            with report.row(index, {"id": key}, "id"):
+                report.add("id-doubled", link.key, "a unique id", f"{show(key)} again")
     linked = [row for row in rows if isinstance(row[1][row[2]], link.kind)]
     if linked and not others:
         problems.add("no-file", files[0][0].file, f"the rows of {link.file} as well", "none")
@@ -217,9 +204,9 @@ def _put_together(
         if key in others:
             records[index] = msgspec.structs.replace(record, **{link.field: others[key]})
             continue
-        report.start(index, {"id": getattr(record, "id", None)}, "id")
-        report.drop("row-value", link.key, f"the {link.key} of a row in {link.file}", show(key))
-        report.finish()
+        with report.row(index, {"id": getattr(record, "id", None)}, "id"):
+            expected = f"the {link.key} of a row in {link.file}"
+            report.add("row-value", link.key, expected, show(key))
         records[index] = None
 
 
