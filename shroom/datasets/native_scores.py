@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -167,24 +168,21 @@ def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
     return gold
 
 
+@dataclass
 class Predictions:
-    """The rows of files with predictions, which are compared with the gold.
+    """The rows of files with predictions, which are compared with the gold."""
 
-    ``key`` is the key of an id. With ``by_content``, see :func:`~.collection.items_of`.
-    """
+    source: Source
+    gold: Collection[Any]
+    problems: Problems
+    key: str  # of an id
+    by_content: bool = False  # see :func:`~shroom.datasets.collection.items_of`
 
-    def __init__(
-        self,
-        source: Source,
-        gold: Collection[Any],
-        problems: Problems,
-        key: str,
-        *,
-        by_content: bool = False,
-    ) -> None:
-        self.source, self.gold, self.problems, self.key = source, gold, problems, key
-        listed = documents(source, problems)
-        self.files = [*items_of(listed, problems, by_content=by_content)]
+    @cached_property
+    def files(self) -> list[tuple[str, list[Any]]]:
+        """The name and the items of each readable file."""
+        listed = documents(self.source, self.problems)
+        return [*items_of(listed, self.problems, by_content=self.by_content)]
 
     def rows(self) -> Iterator[tuple[dict[str, Any], Report]]:
         """Yield each object with the report of its row; other values are reported."""
@@ -201,17 +199,17 @@ class Predictions:
         self, known: Mapping[str, R]
     ) -> Iterator[tuple[dict[str, Any], R | None, Report]]:
         """Yield each row with the record of its id, and its report; wrong ids are reported."""
-        seen, key = set[str](), self.key
+        seen, key = set[Any](), self.key
         for item, report in self.rows():
-            row_id = str(item.get(key))
-            if key not in item:
+            row_id = str(item[key]) if key in item else None
+            if row_id is None:
                 report.add_missing(f'"{key}"')
             elif row_id not in known:
                 report.add("id-unknown", key, f"an {key} of {', '.join(self.gold.files)}")
             elif row_id in seen:
                 report.add("id-doubled", key, f"a unique {key}", f"{row_id} again")
             seen.add(row_id)
-            yield item, known.get(row_id) if key in item else None, report
+            yield item, None if row_id is None else known.get(row_id), report
 
     def refuse_incomplete(self, missing: Sequence[str], expected: str, key: str = "") -> None:
         """Report the rows of the gold without predictions; raise an error if there is any."""

@@ -47,7 +47,6 @@ GOOD = "good"
 QUALITIES = (GOOD, "incorrect_refusal", "truncated")
 #: Metrics of answers (hallucinated if any span is marked) and of characters.
 _OF_ANSWERS, _OF_CHARACTERS = f1_metrics("response_", "answers"), f1_metrics("span_", "characters")
-_LIST = "hallucination list"
 Places = list[tuple[int, int]]
 
 
@@ -217,8 +216,13 @@ class _Ends(Struct):
     end: Index
 
 
-class _Quotes(Struct, rename={"quotes": _LIST}):
+class _Quotes(Struct, rename={"quotes": "hallucination list"}):
     quotes: list[str] = []
+
+
+#: The key, the type and the words of predictions: texts, as in the authors' baseline, or spans.
+_QUOTED: Any = "pred", _Quotes, 'an object with texts under "hallucination list"'
+_MARKED: Any = "labels", list[_Ends], 'a list of {"start", "end"}'
 
 
 def _read_predictions(
@@ -242,32 +246,26 @@ def _read_predictions(
 
 def _places(item: dict[str, Any], text: str, report: Report) -> Places:
     """Return the places of the spans of a row; wrong spans are reported."""
-    if "pred" in item:
-        quoted = _converted(item, "pred", _Quotes, f'an object with texts under "{_LIST}"', report)
-        quotes = [*filter(None, quoted.quotes)] if quoted else []
-        for number, quote in enumerate(quotes):
-            if quote not in text:
-                expected = "a quote from the answer"
-                report.add("span-text", f"pred[{number}]", expected, "another text")
-        starts = [(text.find(quote), len(quote)) for quote in quotes if quote in text]
-        return [(start, start + size) for start, size in starts]
-    spans = _converted(item, "labels", list[_Ends], 'a list of {"start", "end"}', report) or []
-    for number, span in enumerate(spans):
-        key, place = f"labels[{number}]", f"{span.start} to {span.end}"
-        if span.end > len(text):
-            report.add("span-past-end", key, f"an end of at most {len(text)}", f"{span.end}")
-        elif span.start >= span.end:
-            report.add("span-empty", key, "a non-empty span of the answer", place)
-    return [(span.start, span.end) for span in spans]
-
-
-def _converted(item: dict[str, Any], key: str, form: Any, expected: str, report: Report) -> Any:
-    """Return a value as a type; any other value is reported and read as ``None``."""
+    key, form, expected = _QUOTED if "pred" in item else _MARKED
     try:
-        return convert(item.get(key), form)
+        read = convert(item.get(key), form)
     except ValidationError:
         report.add("span-value", key, expected)
-        return None
+        return []
+    if isinstance(read, _Quotes):
+        starts = [(text.find(quote), len(quote)) for quote in read.quotes if quote]
+        places = [(start, start + size) for start, size in starts]
+    else:
+        places = [(span.start, span.end) for span in read]
+    for number, (start, end) in enumerate(places):
+        place, at = f"{key}[{number}]", f"{start} to {end}"
+        if start < 0:
+            report.add("span-text", place, "a quote from the answer", "another text")
+        elif end > len(text):
+            report.add("span-past-end", place, f"an end of at most {len(text)}", f"{end}")
+        elif start >= end:
+            report.add("span-empty", place, "a non-empty span of the answer", at)
+    return [place for place in places if place[0] >= 0]
 
 
 def _marked(places: Places, size: int) -> NDArray[np.bool_]:
