@@ -24,13 +24,7 @@ from shroom.datasets.registry import data_set
 from shroom.metrics.base import Array, Metric
 from shroom.metrics.classification import F1, PRECISION, RECALL, counts, of_counts
 from shroom.metrics.cluster_bootstrap import places, sums
-from shroom.metrics.intervals import (
-    DEFAULT_INTERVALS,
-    NO_INTERVALS,
-    Intervals,
-    Scored,
-    estimates,
-)
+from shroom.metrics.intervals import DEFAULT_INTERVALS, NO_INTERVALS, Intervals, Scored, estimates
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
 from shroom.scoring.input_files import documents
 from shroom.scoring.result import Result, rounded

@@ -92,9 +92,7 @@ DATA_SET = DataSet(
         texts=fields("hyp", "src", "tgt"),
         tables={
             "file": Groups(
-                "contents of the rows, and the share labelled Hallucination",
-                _figures,
-                by_file=True,
+                "contents of the rows, and the share labelled Hallucination", _figures, by_file=True
             ),
             "task": Groups(
                 "by task: contents of the rows, and the share labelled Hallucination",
