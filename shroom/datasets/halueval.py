@@ -6,7 +6,7 @@ The files are JSON Lines, although their names end in ``.json``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, Union
 
@@ -39,7 +39,7 @@ from shroom.metrics.intervals import Intervals, Scored
 
 NAME = "halueval"
 YES_OR_NO = {True: "Yes", False: "No"}
-_JUDGEMENTS = {"Yes": True, "No": False, "failed!": None}
+_FAILED = "failed!"  # counts as the wrong judgement
 _METRICS = (
     of_counts("accuracy", CORRECT, about="the share of texts that are judged correctly"),
     *f1_metrics("", "texts"),
@@ -122,9 +122,13 @@ def native_rows(record: Record) -> list[tuple[dict[str, str], bool]]:
     return [({**inputs, record.output: text}, wrong) for text, wrong in texts(record)]
 
 
+def _premise(record: Record) -> str:
+    return "\n".join(getattr(record, key) for key in record.inputs)
+
+
 def _points(record: Record) -> Iterator[Datapoint | None]:
     """Yield each text with its input: p is 1 if it is hallucinated."""
-    premise = "\n".join(getattr(record, key) for key in record.inputs)
+    premise = _premise(record)
     for text, wrong in texts(record):
         yield pair(premise, text, float(wrong)) if premise.strip() else None
 
@@ -138,15 +142,15 @@ def _predictions(records: Sequence[Any], wrong: NDArray[np.bool_], _: Any) -> st
 
 
 def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
-    verdicts = [[wrong for _, wrong in texts(record)] for record in records]
-    wrong, every = [*map(sum, verdicts)], [*map(len, verdicts)]
-    counts = {"records": len(records), "texts": sum(every), "hallucinated": sum(wrong)}
-    return {**counts, **shares({"hallucinated_share": (wrong, every)}, intervals)}
+    counts = [_labels(record) for record in records]
+    wrong, every = [it["hallucinated"] for it in counts], [sum(it.values()) for it in counts]
+    figures = {"records": len(records), "texts": sum(every), "hallucinated": sum(wrong)}
+    return {**figures, **shares({"hallucinated_share": (wrong, every)}, intervals)}
 
 
-def _labels(record: Record) -> Mapping[str, int]:
-    verdicts = [wrong for _, wrong in texts(record)]
-    return {"hallucinated": sum(verdicts), "right": len(verdicts) - sum(verdicts)}
+def _labels(record: Record) -> dict[str, int]:
+    wrong = [is_wrong for _, is_wrong in texts(record)]
+    return {"hallucinated": wrong.count(True), "right": wrong.count(False)}
 
 
 DATA_SET = DataSet(
@@ -162,7 +166,7 @@ DATA_SET = DataSet(
     summary=Summary(
         labels={"texts": _labels},
         texts={
-            "input": lambda record: ["\n".join(getattr(record, key) for key in record.inputs)],
+            "input": lambda record: [_premise(record)],
             "right": lambda record: [text for text, wrong in texts(record) if not wrong],
             "hallucinated": lambda record: [text for text, wrong in texts(record) if wrong],
         },
@@ -212,8 +216,9 @@ def score(
     given = Predictions(predictions, gold, problems, "ID", by_content=True)
     for item, report in given.rows():
         text, judgement = _text_of(item, known, report), item.get("judgement")
-        if not isinstance(judgement, str) or judgement not in _JUDGEMENTS:
-            report.add("word-value", "judgement", " or ".join(map(show, _JUDGEMENTS)))
+        if judgement not in (*YES_OR_NO.values(), _FAILED):
+            expected = " or ".join(map(show, (*YES_OR_NO.values(), _FAILED)))
+            report.add("word-value", "judgement", expected)
         elif text is not None:
             places, truths = zip(*known[text])
             said = item.get("ground_truth") == "Yes"  # decides only if both texts are the same
@@ -222,8 +227,8 @@ def score(
             if times[text, wrong] > len(places):
                 expected, got = "one judgement for each text", "another judgement of this text"
                 report.add("id-doubled", _KEYS[text[0]][-1], expected, got)
-            flagged = _JUDGEMENTS[judgement]
-            rows.append((text[0], places[0], not wrong if flagged is None else flagged, wrong))
+            flagged = not wrong if judgement == _FAILED else judgement == "Yes"
+            rows.append((text[0], places[0], flagged, wrong))
             judged.update(places)
     missing = [f"row {place}" for place in range(len(gold.records)) if place not in judged]
     expected = f"a judgement for each of {len(gold.records)} rows of {', '.join(gold.files)}"
