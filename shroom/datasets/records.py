@@ -236,33 +236,23 @@ def _csv_rows(document: Document, kind: type[Struct], problems: Problems) -> lis
     if not rows:
         got = "only a header" if header else "an empty file"
         problems.add("empty", document.file, "a header and rows", got)
-    if not header or not _is_known(header, columns(kind), document.file, problems):
-        return []
+    wanted = columns(kind) if header else {}
+    for name in header:
+        if name not in wanted:
+            problems.add("key-unknown", document.file, "a column of the source", show(name))
+    wrong = [name for name, is_needed in wanted.items() if not is_needed <= header.count(name) <= 1]
+    for name in wrong:
+        count = header.count(name)
+        got = f"{count} such columns" if count else f"columns {show(header)}"
+        problems.add("key-missing", document.file, f'one column "{name}"', got)
     items: list[Any] = []
-    for index, cells in enumerate(rows):
+    for index, cells in enumerate([] if wrong else rows):
         fits = len(cells) == len(header)
         items.append(from_cells(kind, dict(zip(header, cells))) if fits else BROKEN)
         if not fits:
             expected = f"{len(header)} fields, as in the header"
             problems.add("row-width", document.file, expected, f"{len(cells)}", index=index)
     return items
-
-
-def _is_known(
-    header: Sequence[str], columns: Mapping[str, bool], file: str, problems: Problems
-) -> bool:
-    """Return whether a header has every needed column once; any other is reported."""
-    is_known = True
-    for name, is_needed in columns.items():
-        count = header.count(name)
-        if count > 1 or count < is_needed:
-            is_known = False
-            got = f"{count} such columns" if count else f"columns {show(list(header))}"
-            problems.add("key-missing", file, f'one column "{name}"', got)
-    for name in header:
-        if name not in columns:
-            problems.add("key-unknown", file, "a column of the source", show(name))
-    return is_known
 
 
 def _lines_in(text: str) -> list[list[str]]:
