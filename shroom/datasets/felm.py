@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Optional
 
@@ -59,25 +58,6 @@ class Response(Struct, frozen=True):
         """For each segment, the kind of error; ``None`` if the list has a different length."""
         m = len(self.labels)
         return self.type if len(self.type) == m else (None,) * m
-
-
-@dataclass(frozen=True, eq=False)
-class Segments:
-    """The segments of all responses as columns, m segments of n responses."""
-
-    response: NDArray[np.intp]  # index of each segment's response, ascending
-    wrong: NDArray[np.bool_]  # the annotators' verdict: not factual
-    kind: NDArray[np.str_]
-
-    @classmethod
-    def of(cls, records: Sequence[Response]) -> Segments:
-        """Return the columns of the records."""
-        sizes = [len(record.labels) for record in records]
-        return cls(
-            np.repeat(np.arange(len(records)), sizes),
-            np.array([not label for record in records for label in record.labels], bool),
-            np.array([kind or "none" for record in records for kind in record.kinds], np.str_),
-        )
 
 
 def _check(record: Response, report: Report) -> None:

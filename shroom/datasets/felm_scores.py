@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.datasets.collection import Collection, Report
-from shroom.datasets.felm import NAME, Response, Segments
+from shroom.datasets.felm import NAME, Response
 from shroom.datasets.native_scores import (
     Judged,
     NativeResult,
@@ -200,8 +200,9 @@ def score(
     """Return the scores of FELM's segments and responses."""
     records, n = gold.records, len(gold.records)
     flagged, p = read_predictions(predictions, gold, problems)
-    segments = Segments.of(records)
-    response, wrong = segments.response, segments.wrong
+    response = np.repeat(np.arange(n), [len(record.labels) for record in records])
+    wrong = np.array([not label for record in records for label in record.labels], bool)
+    kinds = np.array([kind or "none" for record in records for kind in record.kinds], np.str_)
     columns = scored(flagged, wrong, response, n, p)
     judged = Judged(columns, "segments", np.bincount(response, minlength=n))
     few = replace(judged, scored=[it for it in columns if it[0].name in _OF_SOURCES])
@@ -214,8 +215,8 @@ def score(
         values = [getattr(record, key) for record in records]
         slices |= sliced(metrics, {key: values}, intervals, confusion)
     # A type of error has only a recall: segments that are labelled factual have no type.
-    for kind in sorted({*segments.kind[wrong].tolist()}):
-        mask = wrong & (segments.kind == kind)
+    for kind in sorted({*kinds[wrong].tolist()}):
+        mask = wrong & (kinds == kind)
         rows, _ = confusions(flagged[mask], wrong[mask], response[mask], n)
         recall = Judged([(SEGMENT_METRICS[2], rows)], "segments", rows.sum(axis=1))
         slices.setdefault("type", {})[kind] = recall.figures(recall.sizes > 0, intervals)
