@@ -14,6 +14,7 @@ from msgspec import Meta
 from shroom.annotate.generations import read_each
 from shroom.annotate.prompts import QUERIES, REFUSALS
 from shroom.annotate.words import CHINESE, ENGLISH, language_of
+from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError, show
@@ -99,15 +100,16 @@ def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str
     """Return the rows of files, each of which has a question."""
     problems = Problems() if problems is None else problems
 
-    def row_with_question(file: str, index: int, row: Any) -> dict[str, Any] | None:
-        question = row.get("question") if isinstance(row, dict) else None
-        if isinstance(question, str) and question.strip():
-            return row  # type: ignore[no-any-return]
-        expected = 'an object with a text under "question"'
-        problems.add("key-missing", file, expected, show(row), index=index)
-        return None
+    def with_questions(file: str, rows: Iterable[Any]) -> Iterator[dict[str, Any]]:
+        for index, row in enumerate(rows):
+            question = row.get("question") if isinstance(row, dict) else None
+            if isinstance(question, str) and question.strip():
+                yield row
+            elif row is not BROKEN:
+                expected = 'an object with a text under "question"'
+                problems.add("key-missing", file, expected, show(row), index=index)
 
-    return read_each(row_with_question, "questions", paths, problems)
+    return read_each(with_questions, "questions", paths, problems)
 
 
 def with_generations(

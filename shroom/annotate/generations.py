@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, TypeVar
 
 from msgspec import convert, to_builtins
 
-from shroom.core.json_reading import BROKEN
 from shroom.core.json_writing import json_lines, without_nan
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems
@@ -26,32 +25,27 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
     problems = Problems() if problems is None else problems
     reader = Reader(FORM, problems)
 
-    def question(file: str, index: int, row: Any) -> Question | None:
-        record = reader.record(index, _in_full(row), Report(file, problems))
-        if isinstance(record, Question):
-            return convert(without_nan(to_builtins(record)), Question)
-        if record is not None:
-            expected = "a question with generations"
-            problems.add("row-ranking", file, expected, "a ranking", index=index)
-        return None
+    def questions(file: str, rows: Iterable[Any]) -> Iterator[Question]:
+        records = reader.records(map(_in_full, rows), Report(file, problems))
+        for index, record in enumerate(records):
+            if isinstance(record, Question):
+                yield convert(without_nan(to_builtins(record)), Question)
+            elif record is not None:
+                expected = "a question with generations"
+                problems.add("row-ranking", file, expected, "a ranking", index=index)
 
-    return read_each(question, "questions with generations", paths, problems)
+    return read_each(questions, "questions with generations", paths, problems)
 
 
 def read_each(
-    read_row: Callable[[str, int, Any], T | None],
+    values_in: Callable[[str, Iterable[Any]], Iterable[T]],
     what: str,
     paths: Sequence[Source],
     problems: Problems,
 ) -> list[T]:
-    """Return what the rows of files contain; ``read_row`` reports what it cannot read."""
+    """Return what files contain; ``values_in`` takes a file's name and rows."""
     documents = (document for path in paths for document in documents_among_others(path, problems))
-    values = [
-        value
-        for file, rows in items_of(documents, problems)
-        for index, row in enumerate(rows)
-        if row is not BROKEN and (value := read_row(file, index, row)) is not None
-    ]
+    values = [it for file, rows in items_of(documents, problems) for it in values_in(file, rows)]
     if not values and not problems.errors:
         problems.add("empty", ", ".join(map(str, paths)), what, "none")
     if problems.errors:

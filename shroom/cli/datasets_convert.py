@@ -32,11 +32,7 @@ from shroom.scoring.input_files import CSV, JSON, documents
     "-o --output", "Write to this file, folder or .zip, or to stdout (-).", OUTPUT, required=True
 )
 @option("--view", "Name of the view that defines the datapoints.  [default: the first view]")
-@option(
-    "--predictions",
-    "Convert this submission to the data set's own prediction format.",
-    INPUT,
-)
+@option("--predictions", "Convert this submission to the data set's own prediction format.", INPUT)
 def command(
     *, name: str, paths: tuple[str, ...], output: str, view: str | None, predictions: str | None
 ) -> None:

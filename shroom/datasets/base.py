@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -16,9 +17,11 @@ from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.datasets.collection import Collection
 from shroom.datasets.summary import Summary
 from shroom.scoring.in_memory import row_of
-from shroom.scoring.input_files import CSV, JSON, PIPE
+from shroom.scoring.input_files import PIPE
 
 R = TypeVar("R")
+
+_ENDING = r"\.(jsonl?|csv)(\.gz)?$"
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class View(Generic[R]):
     about : str
         What the premise, the hypothesis and p are.
     points : callable
-        ``record -> [Datapoint]``, with ``None`` for each datapoint that has no label or no premise.
+        ``record -> [Datapoint]``. A datapoint without p is left out, and counted. ``None`` stands
+        for a datapoint without a premise.
     unit : callable, optional
         ``record -> unit``; by default, each record is a unit. Datapoints of one unit are not
         independent, so the bootstrap draws whole units.
@@ -40,22 +44,24 @@ class View(Generic[R]):
     points: Callable[[R], Iterable[Datapoint | None]]
     unit: Callable[[R], Hashable] | None = None
 
+    def _points(self, records: Iterable[R]) -> Iterator[tuple[Hashable, Datapoint | None]]:
+        """Yield each datapoint, or ``None`` without a label, with its unit."""
+        for place, record in enumerate(records):
+            unit = self.unit(record) if self.unit else place
+            for point in self.points(record):
+                yield unit, None if point is None or point.p is None else point
+
     def datapoints(self, records: Iterable[R]) -> list[Datapoint]:
         """Return the labelled datapoints of the records."""
-        return [point for record in records for point in self.points(record) if point is not None]
+        return [point for _, point in self._points(records) if point is not None]
 
     def units(self, records: Iterable[R]) -> list[Hashable]:
         """Return the unit of each datapoint."""
-        return [
-            place if self.unit is None else self.unit(record)
-            for place, record in enumerate(records)
-            for point in self.points(record)
-            if point is not None
-        ]
+        return [unit for unit, point in self._points(records) if point is not None]
 
     def left_out(self, records: Iterable[R]) -> int:
         """Return how many datapoints have no label, or no text to compare with."""
-        return sum(point is None for record in records for point in self.points(record))
+        return sum(point is None for _, point in self._points(records))
 
 
 @dataclass(frozen=True)
@@ -147,30 +153,27 @@ def convert(
 ) -> list[Converted]:
     """Return the datapoints of each file as rows in SHROOM's form."""
     chosen, converted = source.view(view), []
+    is_own = source.name == "semeval2024"  # in SHROOM's form already, labelled or not
     of = {"data_set": source.name, "view": view or next(iter(source.views))}
     for part in collection.by_file:
         file = source.name + source.ending if part.file == PIPE else part.base
-        if source.name == "semeval2024":  # in SHROOM's form already, labelled or not
-            points = part.records if view is None else chosen.datapoints(part.records)
-            rows, left_out = [*map(row_of, points)], len(part.records) - len(points)
-        else:
-            left_out = chosen.left_out(part.records)
-            rows = [
-                {**row_of(point), "of": {**of, "file": file, "record": index, "part": number}}
-                for index, record in enumerate(part.records)
-                for number, point in enumerate(chosen.datapoints([record]))
-            ]
-        stem = _without_ending(file) or source.name
+        points = [chosen.datapoints([record]) for record in part.records]
+        left_out = chosen.left_out(part.records)
+        if is_own and view is None:
+            points, left_out = [[point] for point in part.records], 0
+        rows = [
+            {**row_of(point), "of": {**of, "file": file, "record": index, "part": number}}
+            for index, own in enumerate(points)
+            for number, point in enumerate(own)
+        ]
+        if is_own:
+            rows = [row_of(point) for own in points for point in own]
+        stem = re.sub(_ENDING, "", file, flags=re.IGNORECASE) or source.name
         converted.append(Converted(stem, rows, len(part.records), left_out))
     for stem, times in Counter(file.stem for file in converted).items():
         if times > 1:
             raise ShroomError(f"{times} files have the name {stem}; convert them one at a time")
     return converted
-
-
-def _without_ending(file: str) -> str:
-    ending = max((end for end in (*JSON, *CSV) if file.lower().endswith(end)), key=len, default="")
-    return file[: len(file) - len(ending)]
 
 
 def as_json(rows: Sequence[dict[str, Any]], *, lines: bool = False) -> str:

@@ -6,6 +6,7 @@ Each row of the files is either a record, or counted as dropped and reported wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
@@ -30,11 +31,29 @@ class Report:
         self._row: list[tuple[bool, tuple[str, str | None, str, str]]] = []
         self._often: dict[tuple[str, str | None, str, str], list[dict[str, Any]]] = {}
 
-    def start(self, index: int, item: Any, id_key: str) -> None:
-        """Go to a row."""
+    def rows(self, items: Iterable[Any], id_key: str) -> Iterator[Any]:
+        """Yield each row, whose problems are told before the next; at the end, frequent ones."""
+        rows = 0
+        for rows, item in enumerate(items, start=1):
+            with self.row(rows - 1, item, id_key):
+                yield item
+        for (code, key, expected, got), places in self._often.items():
+            more = counted(len(places) - 1, "more row")
+            rest = f", here and in {more} ({rows} rows in total)" if places[1:] else ""
+            self._tell((code, key, expected, got + rest), places[0])
+
+    @contextmanager
+    def row(self, index: int, item: Any, id_key: str) -> Iterator[None]:
+        """Report the problems of a row."""
         row_id = item.get(id_key) if isinstance(item, dict) else None
         self.place = {"index": index, "id": row_id if type(row_id) in (str, int) else None}
         self.item, self.read, self._row = item, {}, []
+        yield
+        for often, problem in self._row:
+            if often:
+                self._often.setdefault(problem, []).append(self.place)
+            else:
+                self._tell(problem, self.place)
 
     def add(
         self,
@@ -58,22 +77,6 @@ class Report:
         """Report why the row is dropped, and nothing else about it."""
         self._row = []
         self.add(code, key, expected, got)
-
-    def finish(self) -> None:
-        """Leave the row."""
-        for often, problem in self._row:
-            if often:
-                self._often.setdefault(problem, []).append(self.place)
-            else:
-                self._tell(problem, self.place)
-        self._row = []
-
-    def end(self, rows: int) -> None:
-        """Report frequent problems, with the number of rows."""
-        for (code, key, expected, got), places in self._often.items():
-            more = counted(len(places) - 1, "more row")
-            rest = f", here and in {more} ({rows} rows in total)" if places[1:] else ""
-            self._tell((code, key, expected, got + rest), places[0])
 
     def _tell(self, problem: tuple[str, str | None, str, str], place: Mapping[str, Any]) -> None:
         code, key, expected, got = problem

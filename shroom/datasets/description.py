@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Datapoint, Label
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.base import DataSet, View
@@ -22,6 +23,7 @@ from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
 from shroom.scoring.in_memory import Data, sources_in
 from shroom.scoring.result import Result
+from shroom.scoring.rows import TEXTS
 from shroom.scoring.tables import Table as Shown
 from shroom.scoring.tables import bounds
 
@@ -68,9 +70,7 @@ class Description(Result):
         """Return how many labelled datapoints of the default view are hallucinated."""
         views = data_set(self.dataset).views
         records = [record for file in self.files for record in file.records]
-        counts = [
-            Counter(point.label for point in view.datapoints(records)) for view in views.values()
-        ]
+        counts = [Counter(it.label for it in view.datapoints(records)) for view in views.values()]
         if not counts or not counts[0]:
             return "no record is labelled"
         n, wrong = counts[0].total(), counts[0][Label.HALLUCINATION]
@@ -88,26 +88,27 @@ class Description(Result):
             Shown(
                 f"{title}:",
                 ("", ""),
-                [(shortened(label, _NAMES), n) for label, n in by_label.items()],
+                [(shortened(it, _NAMES), n) for it, n in counts.items()],
                 indent=2,
             )
-            for title, by_label in contents.labels.items()
-            if by_label
+            for title, counts in contents.labels.items()
         ]
-        listed = contents.all_tables.values()
-        figures = [table.shown(ci) for table in listed if table.rows]
-        counts = self.problems.to_dict()["counts"]
-        warnings = ", ".join(f"{n} {code}" for code, n in counts.items()) or "none"
+        tables = [table for table in contents.all_tables.values() if table.rows]
+        warnings = (
+            ", ".join(f"{n} {code}" for code, n in self.problems.to_dict()["counts"].items())
+            or "none"
+        )
         notes = [*(f"note: {note}" for note in contents.notes), f"warnings: {warnings}"]
-        bounds_of = [pair for table in listed for row in table.rows for pair in row.items()]
-        if any(value and name.endswith("_ci") for name, value in bounds_of):
+        figures = [pair for table in tables for row in table.rows for pair in row.items()]
+        if any(value and name.endswith("_ci") for name, value in figures):
             above = (
                 f"; the normal approximation is used above {self.normal_above} units, except for "
                 "agreement"
             )
             made = how_made(self.how, f"{self.how.resamples} resamples")
-            notes += [made + above * bool(self.normal_above), *doubts(bounds_of)]
-        return [*self._files(), *labels, *figures, Shown(notes=notes, width=WIDTH)]
+            notes += [made + above * bool(self.normal_above), *doubts(figures)]
+        shown = [table.shown(ci) for table in tables]
+        return [*self._files(), *labels, *shown, Shown(notes=notes, width=WIDTH)]
 
     def _files(self) -> list[Shown]:
         """Return the number of rows of each file, under the folder name if names are long."""
@@ -230,19 +231,15 @@ def describe(
 
 def _of_views(described: DataSet) -> Summary:
     """Return the summary of a data set that declares none: the datapoints of each view."""
+
+    def of(view: View[Any], get: Callable[[Datapoint], Any]) -> Callable[[Any], Any]:
+        return lambda record: map(get, view.datapoints([record]))
+
+    views = described.views.items()
     return Summary(
-        labels={f"{name}: label": partial(_labels, view) for name, view in described.views.items()},
-        texts={
-            f"{name}: {key}": partial(_texts, view, key)
-            for name, view in described.views.items()
-            for key in ("hyp", "src", "tgt")
+        {
+            f"{name}: label": of(view, lambda it: it.label and it.label.value)
+            for name, view in views
         },
+        {f"{name}: {key}": of(view, attrgetter(key)) for name, view in views for key in TEXTS},
     )
-
-
-def _labels(view: View[Any], record: Any) -> list[str | None]:
-    return [point.label and point.label.value for point in view.datapoints([record])]
-
-
-def _texts(view: View[Any], key: str, record: Any) -> list[str]:
-    return [getattr(point, key) for point in view.datapoints([record])]

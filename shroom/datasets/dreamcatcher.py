@@ -8,15 +8,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Annotated, Any, Optional, Union
 
-from msgspec import Struct, convert, field, structs
+from msgspec import Meta, Struct, field, structs
 
 from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Report
-from shroom.datasets.fields import Number, Odd, Rule, TextOrNone
+from shroom.datasets.fields import Number, Rule, TextOrNone
 from shroom.datasets.groups import Groups, Row, frequent
 from shroom.datasets.records import Form
 from shroom.datasets.summary import Summary, fields, of
@@ -29,12 +30,8 @@ CATEGORIES = ALL_RIGHT, PARTIAL_RIGHT, ALL_WRONG = "all-right", "partial-right",
 Score = Annotated[Optional[Number], Rule(null=False)]
 
 
-def _pairs(value: Any, *_: Any) -> tuple[tuple[str, float], ...]:
-    """Return the keywords, which are objects of one number each in the file."""
-    words = convert(value, list[dict[str, Number]])
-    if any(len(word) != 1 for word in words):
-        raise Odd
-    return tuple(item for word in words for item in word.items())
+#: A keyword and its number.
+Keyword = Annotated[dict[str, Number], Meta(min_length=1, max_length=1)]
 
 
 class Generation(Struct, frozen=True):
@@ -52,14 +49,8 @@ class Generation(Struct, frozen=True):
     unigram_overlap_with_answer_score: Score = None
     # Keywords, each with -ln of its share among those of all generations and of the answer.
     onegram_probs: Annotated[
-        Optional[tuple[tuple[str, float], ...]],
-        Rule(
-            parse=_pairs,
-            expected=(
-                "a list of objects, each with a word and its number (any other value counts as "
-                "missing)"
-            ),
-        ),
+        Optional[tuple[Keyword, ...]],
+        Rule(expected="a list of objects, each with a word and its number"),
     ] = None
     top_k_avg_probs_score: Score = None  # mean of the five smallest, scaled to [0, 1]
     # Of a probe on a model's state at the end of the question, so equal for all generations.
@@ -111,6 +102,11 @@ class Preference(Struct, frozen=True):
     task: Annotated[Optional[str], Rule(None, null=False, words=CATEGORIES)]
     extra: dict[str, Any] = field(default_factory=dict)  # everything else in the object
 
+    @property
+    def category(self) -> str | None:
+        """The category of the question."""
+        return self.task
+
 
 Record = Union[Question, Preference]
 
@@ -120,7 +116,7 @@ def _sorted(item: Any) -> str:
     return json.dumps(item, sort_keys=True)
 
 
-FORM = Form[Any]({"query": Preference, "preference": Preference, "": Question}, across=False)
+FORM = Form[Any]({"query": Preference, "preference": Preference, "": Question})
 read = partial(records.read, NAME, FORM)
 
 
@@ -128,10 +124,10 @@ def to_dict(record: Record | Generation | Turn) -> dict[str, Any]:
     """Return a record as the object in the file."""
     content: dict[str, Any] = {}
     for name, value in structs.asdict(record).items():
-        if name == "onegram_probs" and value is not None:
-            content[name] = [{token: number} for token, number in value]
-        elif isinstance(value, tuple):
-            content[name] = [item if isinstance(item, str) else to_dict(item) for item in value]
+        if isinstance(value, tuple):
+            content[name] = [
+                to_dict(it) if isinstance(it, (Generation, Turn)) else it for it in value
+            ]
         elif name != "extra" and value is not None:
             content[name] = value
     return {**content, **record.extra}
@@ -169,30 +165,22 @@ def datapoints(records: Iterable[Record], *, refusals: bool = False) -> list[Dat
 
 
 def _p(record: Question, generation: Generation) -> float | None:
+    """Return 0 for a right generation and 1 for a wrong one; ``None`` if it is not labelled."""
+    rank = record.rank or ()
+    types, texts = [ranked.type for ranked in rank], [ranked.text for ranked in rank]
     if generation.type != NORMAL:
         return None
     if record.category in (ALL_RIGHT, ALL_WRONG):
         return float(record.category == ALL_WRONG)
-    types = [ranked.type for ranked in record.rank or ()]
-    if record.category != PARTIAL_RIGHT or UNCERTAIN not in types:
+    if record.category != PARTIAL_RIGHT or UNCERTAIN not in types or generation.text not in texts:
         return None
-    refusal = types.index(UNCERTAIN)
-    places = [place for place, r in enumerate(record.rank or ()) if r.text == generation.text]
-    return float(places[0] > refusal) if places else None
-
-
-def _labelled(record: Record) -> Iterator[Datapoint | None]:
-    for point in datapoints([record]):
-        yield point if point.p is not None else None
-
-
-def _category(record: Record) -> str | None:
-    return record.category if isinstance(record, Question) else record.task
+    return float(texts.index(generation.text) > types.index(UNCERTAIN))
 
 
 def _in_file(records: Sequence[Record], _: Intervals) -> Row:
     questions = [record for record in records if isinstance(record, Question)]
     kinds = [generation.type for question in questions for generation in question.generation]
+    ranks = [question.rank for question in questions]
     return {
         "questions": len(questions),
         "preferences": len(records) - len(questions),
@@ -200,8 +188,8 @@ def _in_file(records: Sequence[Record], _: Intervals) -> Row:
         "normal": kinds.count(NORMAL),
         "uncertain": kinds.count(UNCERTAIN),
         "with_category": sum(question.category is not None for question in questions),
-        "ranked": sum(question.rank is not None for question in questions),
-        "ranked_two_or_more": sum(len(question.rank or ()) > 1 for question in questions),
+        "ranked": len(ranks) - ranks.count(None),
+        "ranked_two_or_more": sum(len(rank or ()) > 1 for rank in ranks),
     }
 
 
@@ -224,8 +212,8 @@ DATA_SET = DataSet(
     read=read,
     summary=Summary(
         labels={
-            "category": of(Question, lambda record: [record.category]),
-            "task": of(Preference, lambda record: [record.task]),
+            **fields("category", kind=Question),
+            **fields("task", kind=Preference),
             "type of generation": of(Question, lambda record: [g.type for g in record.generation]),
         },
         texts={
@@ -243,7 +231,7 @@ DATA_SET = DataSet(
                 "questions and rankings by category, with the p of each question's normal "
                 "generations",
                 _in_category,
-                {"category": _category},
+                {"category": attrgetter("category")},
                 by_file=True,
                 order=frequent,
             ),
@@ -253,7 +241,7 @@ DATA_SET = DataSet(
     views={
         "labels": View(
             "generations compared with question and answer; p comes from automatic labels",
-            _labelled,
+            lambda record: datapoints([record]),
         )
     },
 )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from operator import attrgetter
 from pathlib import PurePath
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, Literal, Optional
 
 import numpy as np
 from msgspec import Struct
@@ -21,14 +21,13 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Report
-from shroom.datasets.fields import Odd, Rule
+from shroom.datasets.fields import Finite, Rule
 from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
 from shroom.datasets.summary import Summary, fields
 from shroom.metrics.cluster_bootstrap import places, ratio, sums
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.input_files import CSV
-from shroom.scoring.item_values import id_in, number_in
 from shroom.scoring.results import flat
 
 NAME = "factual_consistency"
@@ -42,85 +41,33 @@ _METRICS = (
     ratio("hallucinated_share", share=np.asarray),
     ratio("verifiable_share", share=np.asarray),
 )
+_VERDICTS = {"Yes": 1.0, "No": 0.0, "y": 1.0, "n": 0.0}
 _AS_GIVEN = (
     "mean_correctness excludes values outside [0, 1]; mean_correctness_as_given includes them, "
     "as the commonly quoted figures do"
 )
+_RENAMED = {
+    "given_correctness": CORRECTNESS,
+    "hallucination": "Hallucination",
+    "verifiable": "Verifiable",
+}
 
 
-def _integer(cell: str, *_: Any) -> int:
-    number = id_in(cell)
-    if number is None:
-        raise Odd
-    return int(number)
-
-
-def _number(cell: str, report: Report, key: str) -> float | None:
-    """Return the correctness; a value out of range is reported and kept."""
-    text = cell.strip()
-    value = number_in(text) if text else None
-    if text and (value is None or not math.isfinite(value)):
-        raise Odd
-    if value is not None and not 0 <= value <= 1:
-        report.add(
-            "number-odd",
-            key,
-            "a number in [0, 1] (any other value is excluded from all means)",
-            text,
-        )
-    return value
-
-
-def _either(yes: str, no: str) -> Any:
-    """Return the type of a judgement, which may be blank."""
-
-    def parse(cell: str, *_: Any) -> bool | None:
-        if cell.strip() not in (yes, no, ""):
-            raise Odd
-        return {yes: True, no: False}.get(cell.strip())
-
-    rule = Rule(
-        parse=parse,
-        otherwise=None,
-        expected=f'"{yes}" or "{no}" (any other value counts as missing)',
-    )
-    return Annotated[Optional[bool], rule]
-
-
-Integer = Annotated[
-    Optional[int],
-    Rule(None, parse=_integer, expected="an integer (any other value counts as missing)"),
-]
-
-
-class Response(
-    Struct,
-    frozen=True,
-    rename={
-        "given_correctness": CORRECTNESS,
-        "hallucination": "Hallucination",
-        "verifiable": "Verifiable",
-    },
-):
+class Response(Struct, frozen=True, rename=_RENAMED):
     """One response, its input and its judgements."""
 
     # In the expert file, the numbers restart in the middle.
-    conv_index: Integer
+    conv_index: Annotated[int, Rule(None)]
     model_type: str  # ``GPT2-small``, ``GPT2-medium``, ``GPT2-large`` or ``GPT2-xlarge``
     decoding: str  # ``nucleus``, ``beam search`` or ``DBS`` (diverse beam search)
     context: str
     knowledge: str  # the sentences of the model's input; may be empty
     response: str  # the text of the model
     # The annotators' mean, 1 for correct; it may be out of range, unlike ``correctness``.
-    given_correctness: Annotated[
-        Optional[float],
-        Rule(
-            None, parse=_number, expected="a number in [0, 1] (any other value counts as missing)"
-        ),
-    ]
-    hallucination: _either("Yes", "No")  # type: ignore[valid-type]
-    verifiable: _either("y", "n")  # type: ignore[valid-type]
-    dial_index: Integer = None  # only in ``knn``; the source does not describe it
+    given_correctness: Annotated[Optional[Finite], Rule(None, expected="a number in [0, 1]")]
+    hallucination: Annotated[Optional[Literal["Yes", "No"]], Rule(None)]
+    verifiable: Annotated[Optional[Literal["y", "n"]], Rule(None)]
+    dial_index: Annotated[Optional[int], Rule(None)] = None  # only in ``knn``; of unknown meaning
     file: str = ""
 
     @staticmethod
@@ -138,8 +85,7 @@ class Response(
     @property
     def turns(self) -> tuple[str, ...]:
         """The turns of the context, without ``<br>`` and blanks around them."""
-        parts = (part.strip() for part in self.context.split(TURN_END))
-        return tuple(part for part in parts if part)
+        return tuple(filter(None, map(str.strip, self.context.split(TURN_END))))
 
     @property
     def dialogue(self) -> tuple[int | None, str]:
@@ -155,58 +101,49 @@ class Response(
 
 def _check(record: Response, report: Report) -> None:
     """Report empty texts and missing judgements; unverifiable responses need no judgement."""
-    verifiable = report.item["Verifiable"].strip()
-    if not verifiable:
-        report.add(
-            "word-odd", "Verifiable", '"y" or "n" (any other value counts as missing)', "none"
-        )
-    blank = [key for key in (CORRECTNESS, "Hallucination") if not report.item[key].strip()]
-    if len(blank) == 1 or (blank and verifiable == "y"):
+    if record.given_correctness != record.correctness:
+        expected = "a number in [0, 1] (any other value is excluded from all means)"
+        report.add("number-odd", CORRECTNESS, expected)
+    if report.item["Verifiable"] is None:
+        report.add("word-odd", "Verifiable", '"y" or "n" (otherwise treated as missing)', "none")
+    blank = [key for key in (CORRECTNESS, "Hallucination") if report.item[key] is None]
+    if len(blank) == 1 or (blank and record.verifiable == "y"):
         report.add("judgement-missing", " and ".join(blank), "a judgement", "none")
     for key in _TEXTS:
         if not getattr(record, key).strip():
             report.add("text-odd", key, "a text", "none")
 
 
-FORM = Form({"": Response}, check=_check, same=lambda record: record, across=False, endings=CSV)
+FORM = Form({"": Response}, check=_check, same=lambda record: record, endings=CSV)
 read = partial(records.read, NAME, FORM)
 
 
-def _point(record: Response, p: float | None) -> list[Datapoint | None]:
-    if p is None:
-        return [None]
-    return [pair(record.premise, record.response, float(p), record.model_type)]
-
-
-def _incorrectness(record: Response) -> float | None:
-    return None if record.correctness is None else 1 - record.correctness
+def _point(record: Response, p: float | None) -> list[Datapoint]:
+    return [pair(record.premise, record.response, p, record.model_type)]
 
 
 def figures(
     records: Sequence[Response], intervals: Intervals, *, verifiable_only: bool = False
 ) -> Row:
     """Return counts, means and shares of responses; intervals resample dialogues."""
-    counted = np.array([record.verifiable is True or not verifiable_only for record in records])
-    judgements = ("correctness", "hallucination", "verifiable", "given_correctness")
-    columns = {key: _column(records, key) for key in judgements}
-    columns |= {
-        key: np.where(counted, column, np.nan)
-        for key, column in columns.items()
-        if key != "verifiable"
-    }
+    keys = ("correctness", "hallucination", "verifiable", "given_correctness")
+    judged = {key: _column(records, key) for key in keys}
+    if verifiable_only:
+        for key in ("correctness", "hallucination", "given_correctness"):
+            judged[key][judged["verifiable"] != 1] = np.nan
     units = places([record.dialogue for record in records])
     scored = [
-        (metric, sums(np.stack([np.nan_to_num(column), ~np.isnan(column)], axis=1), units))
-        for metric, column in zip(_METRICS, columns.values())
+        (metric, sums(np.column_stack([np.nan_to_num(column), ~np.isnan(column)]), units))
+        for metric, column in zip(_METRICS, judged.values())
     ]
-    values = columns["given_correctness"][~np.isnan(columns["given_correctness"])]
+    given = judged["given_correctness"][~np.isnan(judged["given_correctness"])]
     with np.errstate(over="ignore"):  # if values are far out of range
-        mean = float(values.mean()) if len(values) else np.nan
+        mean = float(given.mean()) if len(given) else np.nan
     return {
         "rows": len(records),
-        "verifiable": int(np.nansum(columns["verifiable"])),
-        "judged": int(np.count_nonzero(~np.isnan(columns["hallucination"]))),
-        "hallucinated": int(np.nansum(columns["hallucination"])),
+        "verifiable": int(np.nansum(judged["verifiable"])),
+        "judged": int(np.count_nonzero(~np.isnan(judged["hallucination"]))),
+        "hallucinated": int(np.nansum(judged["hallucination"])),
         "dialogues": len(set(units.tolist())),
         **flat(*estimates(scored, intervals)),
         "mean_correctness_as_given": mean if math.isfinite(mean) else None,
@@ -216,7 +153,7 @@ def figures(
 def _column(records: Sequence[Response], key: str) -> NDArray[np.float64]:
     """Return the values of a field, with ``nan`` for ``None``."""
     values = (getattr(record, key) for record in records)
-    return np.array([np.nan if value is None else float(value) for value in values], np.float64)
+    return np.array([_VERDICTS.get(value, value) for value in values], np.float64)
 
 
 def _by(*names: str) -> Groups:
@@ -238,8 +175,8 @@ DATA_SET = DataSet(
     ending=".csv",
     summary=Summary(
         labels={
-            "Hallucination": lambda r: [{True: "Yes", False: "No"}.get(r.hallucination)],
-            "Verifiable": lambda r: [{True: "y", False: "n"}.get(r.verifiable)],
+            "Hallucination": lambda record: [record.hallucination],
+            "Verifiable": lambda record: [record.verifiable],
             CORRECTNESS: lambda record: [record.given_correctness],
         },
         texts=fields("context", "knowledge", "response"),
@@ -261,13 +198,13 @@ DATA_SET = DataSet(
         "hallucination": View(
             "responses compared with knowledge and dialogue; p is 1 if the annotators found a "
             "hallucination",
-            lambda record: _point(record, record.hallucination),
-            lambda record: record.dialogue,
+            lambda record: _point(record, _VERDICTS.get(record.hallucination)),
+            attrgetter("dialogue"),
         ),
         "correctness": View(
             "responses compared with knowledge and dialogue; p is 1 minus the mean correctness",
-            lambda record: _point(record, _incorrectness(record)),
-            lambda record: record.dialogue,
+            lambda r: _point(r, None if r.correctness is None else 1 - r.correctness),
+            attrgetter("dialogue"),
         ),
     },
 )

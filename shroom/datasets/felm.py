@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Optional
 
@@ -21,7 +20,7 @@ from shroom.datasets.collection import Report
 from shroom.datasets.fields import Rule, Text, TextOrNone, Unusable
 from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary
+from shroom.datasets.summary import Summary, fields
 from shroom.metrics.intervals import Intervals
 
 NAME = "felm"
@@ -29,9 +28,6 @@ NAME = "felm"
 DOMAINS = ("wk", "science", "writing_rec", "reasoning", "math")
 _VERDICTS = {True: "factual", False: "wrong"}
 _LISTS = ("comment", "type", "ref", "ref_contents")
-_Texts = Annotated[
-    tuple[str, ...], Rule(expected="a list of texts (any other value counts as missing)")
-]
 
 
 class Response(Struct, frozen=True):
@@ -45,21 +41,17 @@ class Response(Struct, frozen=True):
     source: Text
     # ``None`` for a bare ``NaN`` in the file; the segments exist.
     response: TextOrNone
-    comment: _Texts = ()  # for each segment, the annotators' reason or correction; mostly empty
+    comment: tuple[str, ...] = ()  # for each segment, a reason or correction; mostly empty
     # ``None`` or empty if there is no error; an empty tuple in the domains without kinds.
-    type: Annotated[
-        tuple[Optional[str], ...],
-        Rule(expected="a list of texts (any other value counts as missing)"),
-    ] = ()
-    ref: _Texts = ()
-    ref_contents: _Texts = ()
+    type: tuple[Optional[str], ...] = ()
+    ref: tuple[str, ...] = ()
+    ref_contents: tuple[str, ...] = ()
 
     @staticmethod
     def prepare(item: dict[str, Any], _: Report) -> dict[str, Any]:
         """Return a row with lists; the source writes some empty lists as empty texts."""
-        index = item["index"]
-        empty: dict[str, Any] = {key: [] for key in _LISTS if item.get(key) == ""}
-        return {**item, **empty, "index": str(index) if type(index) is int else index}
+        index = str(item["index"]) if type(item["index"]) is int else item["index"]
+        return {**item, **{key: [] for key in _LISTS if item.get(key) == ""}, "index": index}
 
     @property
     def kinds(self) -> tuple[str | None, ...]:
@@ -68,40 +60,18 @@ class Response(Struct, frozen=True):
         return self.type if len(self.type) == m else (None,) * m
 
 
-@dataclass(frozen=True, eq=False)
-class Segments:
-    """The segments of all responses as columns, m segments of n responses."""
-
-    response: NDArray[np.intp]  # index of each segment's response, ascending
-    wrong: NDArray[np.bool_]  # the annotators' verdict: not factual
-    kind: NDArray[np.str_]
-
-    @classmethod
-    def of(cls, records: Sequence[Response]) -> Segments:
-        """Return the columns of the records."""
-        sizes = [len(record.labels) for record in records]
-        return cls(
-            np.repeat(np.arange(len(records)), sizes),
-            np.array([not label for record in records for label in record.labels], bool),
-            np.array([kind or "none" for record in records for kind in record.kinds], np.str_),
-        )
-
-
 def _check(record: Response, report: Report) -> None:
-    m = len(record.labels)
-    n = len(record.segmented_response)
+    m, n = len(record.labels), len(record.segmented_response)
     if not m or n != m:
         labels = f"{counted(n, 'label')}, one for each segment"
-        expected = labels if n else "at least one labelled segment"
-        raise Unusable("labels", expected, f"{m}")
-    for key in ("comment", "type"):
-        n = len(getattr(record, key))
-        if n not in (0, m):
-            report.add("length-odd", key, f"{m} values, one for each segment", f"{n}")
+        raise Unusable("labels", labels if n else "at least one labelled segment", f"{m}")
+    for key, values in (("comment", record.comment), ("type", record.type)):
+        if len(values) not in (0, m):
+            report.add("length-odd", key, f"{m} values, one for each segment", f"{len(values)}")
     for number, segment in enumerate(record.segmented_response):
         if not segment.strip():
-            key = f"segmented_response[{number}]"
-            report.add("segment-empty", key, "a segment that is not blank", show(segment))
+            key, expected = f"segmented_response[{number}]", "a segment that is not blank"
+            report.add("segment-empty", key, expected, show(segment))
 
 
 FORM = Form(
@@ -126,28 +96,25 @@ def predictions(
     records: Sequence[Response], wrong: NDArray[np.bool_], p: NDArray[np.float64] | None = None
 ) -> list[dict[str, Any]]:
     """Return predictions for all segments in the native form, an object for each response."""
-    ends = np.cumsum([len(record.labels) for record in records])[:-1]
-    columns: dict[str, list[NDArray[Any]]] = {"labels": np.split(~wrong, ends)}
-    if p is not None:
-        columns["p"] = np.split(p, ends)
-    return [
-        {"index": record.index, **{key: column[n].tolist() for key, column in columns.items()}}
-        for n, record in enumerate(records)
-    ]
+    rows, start = [], 0
+    for record in records:
+        own = slice(start, start := start + len(record.labels))
+        row: dict[str, Any] = {"index": record.index, "labels": (~wrong[own]).tolist()}
+        rows.append(row if p is None else {**row, "p": p[own].tolist()})
+    return rows
 
 
 def _figures(records: Sequence[Response], intervals: Intervals, *, responses: bool = True) -> Row:
     """Return the figures of records, of wrong responses only if requested."""
-    segments, n = Segments.of(records), len(records)
-    wrong = np.bincount(segments.response[segments.wrong], minlength=n)
-    m, of_wrong = len(segments.wrong), int(wrong.sum())
-    row = {"responses": n, "segments": m, "factual": m - of_wrong, "wrong": of_wrong}
-    parts: dict[str, tuple[ArrayLike, ArrayLike]] = {
-        "wrong_share": (wrong, np.bincount(segments.response, minlength=n))
-    }
+    segments = [len(record.labels) for record in records]
+    wrong = [record.labels.count(False) for record in records]
+    is_wrong = [bool(n) for n in wrong]
+    m, of_wrong = sum(segments), sum(wrong)
+    row = {"responses": len(records), "segments": m, "factual": m - of_wrong, "wrong": of_wrong}
+    parts: dict[str, tuple[ArrayLike, ArrayLike]] = {"wrong_share": (wrong, segments)}
     if responses:
-        row["wrong_responses"] = int((wrong > 0).sum())
-        parts["wrong_response_share"] = (wrong > 0, np.ones(n))
+        row["wrong_responses"] = sum(is_wrong)
+        parts["wrong_response_share"] = (is_wrong, np.ones(len(records)))
     return {**row, **shares(parts, intervals)}
 
 
@@ -165,8 +132,7 @@ DATA_SET = DataSet(
             "responses": lambda record: [_VERDICTS[all(record.labels)]],
         },
         texts={
-            "prompt": lambda record: [record.prompt],
-            "response": lambda record: [record.response],
+            **fields("prompt", "response"),
             "segment": lambda record: record.segmented_response,
             "reference": lambda record: record.ref_contents,
         },
@@ -186,10 +152,8 @@ DATA_SET = DataSet(
             "type": Parts(
                 "wrong segments by type of error",
                 "type",
-                lambda record: [
-                    kind or "none"
-                    for kind, factual in zip(record.kinds, record.labels)
-                    if not factual
+                lambda r: [
+                    kind or "none" for kind, is_factual in zip(r.kinds, r.labels) if not is_factual
                 ],
                 ("responses", "wrong", "share_of_wrong"),
             ),

@@ -10,6 +10,7 @@ Chen et al. (2023), *FELM: Benchmarking Factuality Evaluation of LLMs*, section 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,25 +19,25 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
-from shroom.datasets.collection import Collection, Report, items_of
-from shroom.datasets.felm import NAME, Response, Segments
+from shroom.datasets.collection import Collection, Report
+from shroom.datasets.felm import NAME, Response
 from shroom.datasets.native_scores import (
+    Judged,
     NativeResult,
-    gold_record,
-    objects,
-    refuse_incomplete,
+    Predictions,
+    Slices,
+    confusions,
     result,
     signature,
+    sliced,
 )
-from shroom.metrics.base import Array, Metric, refuse_other_shapes
-from shroom.metrics.classification import F1, PRECISION, RECALL, SPECIFICITY, counts, of_counts
+from shroom.metrics.base import Array, Metric
+from shroom.metrics.classification import F1, PRECISION, RECALL, SPECIFICITY, of_counts
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import AUROC
-from shroom.metrics.intervals import Intervals, Scored, estimates
-from shroom.scoring.input_files import documents
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.item_values import problem_of_p
-from shroom.scoring.results import flat
 
 #: The metrics of the slices by source, which are many and small.
 _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
@@ -46,7 +47,7 @@ _COLUMNS = ("labels", "p")
 _KNOWN = {*_COLUMNS, *Response.__struct_fields__}
 
 
-class Predictions(NamedTuple):
+class Verdicts(NamedTuple):
     """A system's predictions for all segments, in the order of the records."""
 
     wrong: NDArray[np.bool_]
@@ -55,17 +56,19 @@ class Predictions(NamedTuple):
 
 def read_predictions(
     source: Source, gold: Collection[Response], problems: Problems | None = None
-) -> Predictions:
+) -> Verdicts:
     """Return the predictions for all segments of the gold, in the order of the gold."""
     problems = Problems() if problems is None else problems
-    files = [*items_of(documents(source, problems), problems)]
-    every = [item for _, items in files for item in items if isinstance(item, dict)]
-    columns = [key for key in _COLUMNS if any(key in item for item in every)]
+    predictions = Predictions(source, gold, problems, "index")
+    items = [item for _, items in predictions.files for item in items if isinstance(item, dict)]
+    columns = [key for key in _COLUMNS if any(key in item for item in items)]
     known = {record.index: record for record in gold.records}
     rows: dict[str, dict[str, list[Any]]] = {}
-    for item, report in objects(files, problems, "index"):
-        record = gold_record(item, "index", known, rows, gold, report)
-        values = _values(item, columns, record, report)
+    for item, record, report in predictions.with_records(known):
+        values = {key: _values(item, key, record, report) for key in columns}
+        if not columns:
+            report.add_missing('"labels" or "p"')
+        _check_thresholds(values, report)
         if record is not None:
             rows[record.index] = values
         for key in sorted(item.keys() - _KNOWN):
@@ -73,69 +76,60 @@ def read_predictions(
             report.add("key-unknown", key, expected, show(key), often=True)
     missing = [index for index in known if index not in rows]
     expected = f"all {len(known)} indices of {', '.join(gold.files)}"
-    refuse_incomplete(files, missing, expected, source, problems, "index")
+    predictions.refuse_incomplete(missing, expected)
     column = {
         key: np.array([value for index in known for value in rows[index][key]]) for key in columns
     }
     wrong = np.logical_not(column["labels"]) if "labels" in column else column["p"] > THRESHOLD
-    predictions = Predictions(np.asarray(wrong), column.get("p"))
-    _check_columns(predictions, gold, str(source), problems)
-    return predictions
+    verdicts = Verdicts(np.asarray(wrong), column.get("p"))
+    _check_columns(verdicts, gold, str(source), problems)
+    return verdicts
 
 
-def _values(
-    item: dict[str, Any], columns: list[str], record: Response | None, report: Report
-) -> dict[str, list[Any]]:
-    """Return the values of a row by column; wrong values are reported."""
-    values = {}
-    for key in columns:
-        if key in item:
-            read = _label if key == "labels" else _p
-            listed = enumerate(_listed(item[key], key, record, report))
-            values[key] = [read(value, f"{key}[{n}]", report) for n, value in listed]
-        else:
-            report.add_missing(f'"{key}"')
-    if not columns:
-        report.add_missing('"labels" or "p"')
-    for number, (factual, p) in enumerate(zip(*(values.get(key, []) for key in _COLUMNS))):
-        if p != THRESHOLD and factual == (p > THRESHOLD):
-            word, sign = ("true (factual)", "<=") if factual else ("false (wrong)", ">=")
-            expected = f"p {sign} {THRESHOLD} for the label {word}"
-            report.add("label-p", f"p[{number}]", expected, repr(p))
-    return values
-
-
-def _listed(value: Any, key: str, record: Response | None, report: Report) -> list[Any]:
-    if not isinstance(value, list):
-        code = "label-value" if key == "labels" else "p-number"
-        report.add(code, key, "a list with a value for each segment", show(value))
+def _values(item: dict[str, Any], key: str, record: Response | None, report: Report) -> list[Any]:
+    """Return the values of a row under a key; wrong values are reported."""
+    is_label, values = key == "labels", item.get(key)
+    if key not in item:
+        report.add_missing(f'"{key}"')
         return []
-    if record is not None and len(value) != len(record.labels):
+    if not isinstance(values, list):
+        code = "label-value" if is_label else "p-number"
+        report.add(code, key, "a list with a value for each segment")
+        return []
+    if record is not None and len(values) != len(record.labels):
         expected = f"{len(record.labels)} values, one for each segment"
-        report.add("count", key, expected, f"{len(value)}")
-    return value
+        report.add("count", key, expected, f"{len(values)}")
+    problem_of = _problem_of_label if is_label else problem_of_p
+    problems = [*map(problem_of, values)]
+    for number, problem in enumerate(problems):
+        if problem is not None:
+            code, expected = problem
+            report.add(code, f"{key}[{number}]", expected, show(values[number]))
+    if is_label:
+        return [*map(bool, values)]
+    return [
+        min(max(float(p), 0.0), 1.0) if problem is None else THRESHOLD
+        for p, problem in zip(values, problems)
+    ]
 
 
-def _label(value: Any, key: str, report: Report) -> bool:
-    if not isinstance(value, bool):
-        report.add("label-value", key, "true (factual) or false", show(value))
-    return bool(value)
+def _problem_of_label(value: Any) -> tuple[str, str] | None:
+    return None if isinstance(value, bool) else ("label-value", "true (factual) or false")
 
 
-def _p(value: Any, key: str, report: Report) -> float:
-    problem = problem_of_p(value)
-    if problem:
-        code, expected = problem
-        report.add(code, key, expected, show(value))
-        return THRESHOLD
-    return min(max(float(value), 0.0), 1.0)
+def _check_thresholds(values: Mapping[str, list[Any]], report: Report) -> None:
+    for number, (is_factual, value) in enumerate(zip(*(values.get(key, ()) for key in _COLUMNS))):
+        if value != THRESHOLD and is_factual == (value > THRESHOLD):
+            word, sign = ("true (factual)", "<=") if is_factual else ("false (wrong)", ">=")
+            expected = f"p {sign} {THRESHOLD} for the label {word}"
+            report.add("label-p", f"p[{number}]", expected, repr(value))
 
 
 def _check_columns(
-    predictions: Predictions, gold: Collection[Response], source: str, problems: Problems
+    verdicts: Verdicts, gold: Collection[Response], source: str, problems: Problems
 ) -> None:
     """Report constant columns and inverted polarity, as for SHROOM's predictions."""
-    wrong, p = predictions
+    wrong, p = verdicts
     if len(wrong) > 1 and np.all(wrong == wrong[0]):
         value = f"the verdict '{'wrong' if wrong[0] else 'factual'}' for every segment"
         problems.add("label-constant", source, "both verdicts", value)
@@ -191,14 +185,10 @@ def scored(
     ``response`` is the response of each segment, and ``p`` is the probability that the segment is
     wrong. Without ``p``, there is no AUROC.
     """
-    of_segments = np.zeros((n, 4), np.int64)
-    np.add.at(of_segments, response, counts(flagged, wrong))
-    sides = (response[np.equal(side, 1)] for side in (flagged, wrong))
-    of_responses = counts(*(np.bincount(side, minlength=n) > 0 for side in sides))
+    of_segments, of_responses = confusions(flagged, wrong, response, n)
     metrics = [(metric, of_segments) for metric in SEGMENT_METRICS]
     metrics += [(metric, of_responses) for metric in RESPONSE_METRICS]
     if p is not None:
-        refuse_other_shapes(p, wrong)
         statistics = SEGMENT_AUROC.statistics(flagged, p, wrong, wrong)
         metrics.append(clustered(SEGMENT_AUROC, statistics, response, n))
     return metrics
@@ -208,48 +198,36 @@ def score(
     predictions: Source, gold: Collection[Response], intervals: Intervals, problems: Problems
 ) -> NativeResult:
     """Return the scores of FELM's segments and responses."""
+    records, n = gold.records, len(gold.records)
+    flagged, p = read_predictions(predictions, gold, problems)
+    response = np.repeat(np.arange(n), [len(record.labels) for record in records])
+    wrong = np.array([not label for record in records for label in record.labels], bool)
+    kinds = np.array([kind or "none" for record in records for kind in record.kinds], np.str_)
+    columns = scored(flagged, wrong, response, n, p)
+    judged = Judged(columns, "segments", np.bincount(response, minlength=n))
+    few = replace(judged, scored=[it for it in columns if it[0].name in _OF_SOURCES])
+
+    def confusion(mask: Any = slice(None)) -> dict[str, int]:
+        return dict(zip(("TP", "FP", "FN", "TN"), columns[0][1][mask].sum(axis=0).tolist()))
+
+    slices: Slices = {}
+    for key, metrics in (("domain", judged), ("source", few)):
+        values = [getattr(record, key) for record in records]
+        slices |= sliced(metrics, {key: values}, intervals, confusion)
     # A type of error has only a recall: segments that are labelled factual have no type.
-    records = gold.records
-    wrong, p = read_predictions(predictions, gold, problems)
-    segments = Segments.of(records)
-    n, m = len(records), len(segments.wrong)
-    everything = np.ones(m, bool)
-
-    def of(wrong: NDArray[np.bool_], p: NDArray[Any] | None = None, mask: Any = ...) -> Scored:
-        of_segments = wrong[mask], segments.wrong[mask], segments.response[mask]
-        return scored(*of_segments, n, None if p is None else p[mask])
-
-    columns = of(wrong, p)
-    confusion = columns[0][1]
-    sizes = np.bincount(segments.response, minlength=n)
-    slices: dict[str, dict[str, dict[str, Any]]] = {"domain": {}, "source": {}, "type": {}}
-    for key in ("domain", "source"):
-        kept = [it for it in columns if key == "domain" or it[0].name in _OF_SOURCES]
-        values = np.array([getattr(record, key) for record in records], np.str_)
-        for value in dict.fromkeys(values.tolist()):
-            mask = values == value
-            counts = {"n": int(mask.sum()), "segments": int(sizes[mask].sum())}
-            rows = [(metric, statistics[mask]) for metric, statistics in kept]
-            scores = flat(*estimates(rows, intervals))
-            slices[key][value] = {**counts, **scores, **_named(confusion[mask])}
-    for kind in dict.fromkeys(sorted(segments.kind[segments.wrong].tolist())):
-        mask = segments.wrong & (segments.kind == kind)
-        there = np.bincount(segments.response[mask], minlength=n) > 0
-        rows = [it for it in of(wrong, p, mask) if it[0].name == "segment_recall"]
-        rows = [(metric, statistics[there]) for metric, statistics in rows]
-        counts = {"n": int(there.sum()), "segments": int(mask.sum())}
-        slices["type"][kind] = {**counts, **flat(*estimates(rows, intervals))}
+    for kind in sorted({*kinds[wrong].tolist()}):
+        mask = wrong & (kinds == kind)
+        rows, _ = confusions(flagged[mask], wrong[mask], response[mask], n)
+        recall = Judged([(SEGMENT_METRICS[2], rows)], "segments", rows.sum(axis=1))
+        slices.setdefault("type", {})[kind] = recall.figures(recall.sizes > 0, intervals)
+    everything = np.ones(len(wrong), bool)
+    floors = scored(everything, wrong, response, n), scored(~everything, wrong, response, n)
     return result(
         NAME,
-        {"n": n, "segments": m},
-        columns,
-        (of(everything), of(~everything)),
+        judged,
+        floors,
         intervals,
-        confusion=_named(confusion),
-        slices={key: parts for key, parts in slices.items() if parts},
+        slices,
+        confusion=confusion(),
         signature=signature(NAME, "index", ((record.index, record.labels) for record in records)),
     )
-
-
-def _named(confusion: NDArray[np.int64]) -> dict[str, int]:
-    return dict(zip(("TP", "FP", "FN", "TN"), confusion.sum(axis=0).tolist()))

@@ -5,10 +5,10 @@ A field without a default is required. A default replaces absent and odd values.
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import Enum
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import (
     Annotated,
@@ -30,14 +30,13 @@ from shroom.datasets.collection import Report
 
 R = TypeVar("R", bound=Struct)
 
-#: By type: the expected value, its plural, and the code of any other value.
-_TYPES: dict[Any, tuple[str, str, str]] = {
-    str: ("a text", "texts", "text-odd"),
-    bool: ("true or false", "true or false", "word-odd"),
-    int: ("a whole number", "whole numbers", "number-odd"),
-    float: ("a finite number", "finite numbers", "number-odd"),
-    tuple: ("a list", "lists", "list-odd"),
-    dict: ("an object", "objects", "object-odd"),
+#: By type: the expected value, and the code of any other value.
+_TYPES: dict[Any, tuple[str, str]] = {
+    str: ("a text", "text-odd"),
+    bool: ("true or false", "word-odd"),
+    int: ("a whole number", "number-odd"),
+    float: ("a finite number", "number-odd"),
+    dict: ("an object", "object-odd"),
 }
 _OTHERWISE = {(): "read as empty", "": "read as empty", None: "treated as missing"}
 
@@ -90,7 +89,8 @@ Texts = Annotated[tuple[str, ...], Rule(())]
 #: A text that is not blank; other rows are dropped.
 Filled = Annotated[str, Meta(pattern=r"\S", title="a text that is not blank")]
 #: A finite number.
-Number = Union[int, Annotated[float, Meta(ge=-1.7e308, le=1.7e308)]]
+Finite = Annotated[float, Meta(ge=-1.7e308, le=1.7e308)]
+Number = Union[int, Finite]
 #: A place in a text.
 Index = Annotated[int, Meta(ge=0, title="a whole number that is not negative")]
 
@@ -104,17 +104,14 @@ class Unusable(Exception):  # noqa: N818 - a row without what every record needs
 
 
 class _Field(NamedTuple):
-    """A field of a record type, with replacements for absent and for odd values."""
+    """A field of a record type; its rule has the replacement of odd values, and the messages."""
 
     name: str
     key: str
     hint: Any
-    rule: Rule
     default: Any
-    otherwise: Any
     record: type[Struct] | None  # of the objects in its list
-    expected: str
-    code: str
+    rule: Rule
 
 
 @cache
@@ -127,20 +124,18 @@ def _field(info: msgspec.structs.FieldInfo) -> _Field:
     rule = next((it for it in metadata if isinstance(it, Rule)), Rule())
     plain = _plain(info.type)
     inner = _plain(get_args(plain)[0]) if get_origin(plain) is tuple else None
-    expected, _, code = _in_words(plain)
-    title = next((it.title for it in metadata if isinstance(it, Meta) and it.title), expected)
+    is_record = isinstance(inner, type) and issubclass(inner, Struct)
+    expected, code = _in_words(plain)
+    expected = next((it.title for it in metadata if isinstance(it, Meta) and it.title), expected)
     default = info.default if info.default_factory is NODEFAULT else info.default_factory()
-    return _Field(
-        info.name,
-        info.encode_name,
-        info.type,
+    rule = replace(
         rule,
-        default,
-        default if rule.otherwise is NODEFAULT else rule.otherwise,
-        inner if isinstance(inner, type) and issubclass(inner, Struct) else None,
-        rule.expected or title,
-        rule.code or code,
+        otherwise=default if rule.otherwise is NODEFAULT else rule.otherwise,
+        expected=rule.expected or expected,
+        code=rule.code or code,
     )
+    record = inner if is_record else None
+    return _Field(info.name, info.encode_name, info.type, default, record, rule)
 
 
 def _plain(hint: Any) -> Any:
@@ -148,26 +143,35 @@ def _plain(hint: Any) -> Any:
     if get_origin(hint) is Annotated:
         return _plain(get_args(hint)[0])
     if get_origin(hint) is Union:
-        *_, last = (part for part in get_args(hint) if part is not type(None))
-        return _plain(last)
+        return _plain([part for part in get_args(hint) if part is not type(None)][-1])
     return hint
 
 
-def _in_words(plain: Any) -> tuple[str, str, str]:
+def _in_words(plain: Any) -> tuple[str, str]:
+    """Return the expected value of a type, and the code of any other value."""
     if get_origin(plain) is tuple:
-        return f"a list of {_in_words(_plain(get_args(plain)[0]))[1]}", "lists", "list-odd"
-    if isinstance(plain, type) and issubclass(plain, Enum):
-        words = " or ".join(show(word.value) for word in plain)
-        return words, words, "word-odd"
+        item, _ = _in_words(_plain(get_args(plain)[0]))
+        items = re.sub("^an? (.*)", r"\1s", item)
+        return f"a list of {items}", "list-odd"
     if get_origin(plain) is Literal:
-        words = " or ".join(map(show, get_args(plain)))
-        return words, words, "word-odd"
+        return " or ".join(map(show, get_args(plain))), "word-odd"
     return _TYPES.get(get_origin(plain) or plain, _TYPES[dict])
 
 
 def columns(kind: type[Struct]) -> dict[str, bool]:
     """Return the keys of a record type, each with whether a row needs it."""
     return {field.key: field.default is NODEFAULT for field in _fields(kind)}
+
+
+def from_cells(kind: type[Struct], row: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row of a CSV file with values of the types of the fields, where cells fit them."""
+    values: dict[str, Any] = dict(row)
+    for field in _fields(kind):
+        if _plain(field.hint) is not str and field.key in row:
+            with suppress(msgspec.ValidationError):
+                cell = row[field.key].strip() or None
+                values[field.key] = msgspec.convert(cell, field.hint, strict=False)
+    return values
 
 
 def build(kind: type[R], item: dict[str, Any], report: Report, above: str = "") -> R:
@@ -197,17 +201,17 @@ def build(kind: type[R], item: dict[str, Any], report: Report, above: str = "") 
 
 def _instead(field: _Field, row: Mapping[str, Any], report: Report, place: str) -> Any:
     """Return the replacement of an odd or absent value, and report the value."""
+    code, expected, otherwise = field.rule.code, field.rule.expected, field.rule.otherwise
     got = show(row[field.key]) if field.key in row else "no such key"
-    if field.otherwise is NODEFAULT:
-        raise Unusable(place, field.expected, got)
-    code, expected, value = field.code, field.expected, row.get(field.key)
-    if code == "text-odd" and isinstance(value, float) and not math.isfinite(value):
+    if otherwise is NODEFAULT:
+        raise Unusable(place, expected, got)
+    if code == "text-odd" and got in ("NaN", "Infinity", "-Infinity"):
         code = "value-finite"
     if "(" not in expected:
-        otherwise = _OTHERWISE.get(field.otherwise, f"read as {show(field.otherwise)}")
-        expected += f" (otherwise {otherwise})"
+        replaced = _OTHERWISE.get(otherwise, f"read as {show(otherwise)}")
+        expected += f" (otherwise {replaced})"
     report.add(code, place, expected, got)
-    return field.otherwise
+    return otherwise
 
 
 def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
@@ -218,7 +222,7 @@ def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
     if value is None and not rule.null:
         raise Odd
     if field.record is not None and value is not None:
-        return tuple(_records(field, value, report, place))
+        return tuple(_records(field.record, rule, value, report, place))
     read = msgspec.convert(value, field.hint)
     if rule.words and read not in rule.words:
         expected = f"one of {', '.join(rule.words)}"
@@ -226,16 +230,15 @@ def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
     return read
 
 
-def _records(field: _Field, value: Any, report: Report, place: str) -> Iterator[Struct]:
-    record = field.record or Struct
-    if not isinstance(value, list):
-        raise Odd
-    if not field.rule.lenient and not all(isinstance(item, dict) for item in value):
+def _records(
+    kind: type[Struct], rule: Rule, value: Any, report: Report, place: str
+) -> Iterator[Struct]:
+    is_list = isinstance(value, list)
+    if not is_list or not (rule.lenient or all(isinstance(item, dict) for item in value)):
         raise Odd
     for number, item in enumerate(value):
-        name = f"{field.rule.item} {number}" if field.rule.item else f"{place}[{number}]"
+        name = f"{rule.item} {number}" if rule.item else f"{place}[{number}]"
         if isinstance(item, dict):
-            above = name + (": " if field.rule.item else ".")
-            yield build(record, item, report, above)
+            yield build(kind, item, report, name + (": " if rule.item else "."))
         else:
             report.add("object-odd", name, "an object (any other value is left out)", show(item))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,8 +83,6 @@ class Groups:
         ``(values, records) -> key``: sorts the groups of a file. By default, groups are not sorted.
     total : str
         The position of a row for all records: ``first``, ``last``, or empty for no such row.
-    also : tuple of str
-        The figures to show as keys.
     """
 
     about: str
@@ -94,31 +92,24 @@ class Groups:
     only: Callable[[Any], bool] | None = None
     order: Callable[[tuple[Any, ...], list[Any]], Any] | None = None
     total: str = ""
-    also: tuple[str, ...] = ()
 
     def table(self, files: Sequence[FileRecords], intervals: Intervals) -> Table:
         """Return the figures of the files' records."""
-        keys = (*("file",) * self.by_file, *self.by, *self.also)
-        return Table(self.about, keys, list(self._rows(files, intervals)))
-
-    def _rows(self, files: Sequence[FileRecords], intervals: Intervals) -> Iterator[Row]:
-        parts = (
-            named(files) if self.by_file else [("", [r for file in files for r in file.records])]
-        )
-        for file, every in parts:
-            records = every if self.only is None else [*filter(self.only, every)]
-            if self.only is not None and not records:
-                continue
+        parts = [("", [record for file in files for record in file.records])]
+        rows = []
+        for file, every in named(files) if self.by_file else parts:
             above = {"file": file} if self.by_file else {}
-            for values, group in self._groups(records):
-                yield {**above, **dict(zip(self.by, values)), **self.figures(group, intervals)}
+            records = [record for record in every if self.only is None or self.only(record)]
+            for values, group in self._groups(records) if records or not self.only else ():
+                rows.append(
+                    {**above, **dict(zip(self.by, values)), **self.figures(group, intervals)}
+                )
+        return Table(self.about, (*("file",) * self.by_file, *self.by), rows)
 
-    def _groups(self, records: list[Any]) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
-        if not self.by:
-            yield (), records
-            return
-        groups: dict[tuple[Any, ...], list[Any]] = {}
-        for record in records:
+    def _groups(self, records: list[Any]) -> list[tuple[tuple[Any, ...], list[Any]]]:
+        """Return the values and the records of each group."""
+        groups: dict[tuple[Any, ...], list[Any]] = {} if self.by else {(): records}
+        for record in records if self.by else ():
             values = tuple(get(record) for get in self.by.values())
             if None not in values:
                 groups.setdefault(values, []).append(record)
@@ -126,12 +117,10 @@ class Groups:
         if self.order is not None:
             order = self.order
             listed.sort(key=lambda group: order(*group))
-        every = ((ALL,) * len(self.by), records)
+        every = [((ALL,) * len(self.by), records)]
         if self.total == "first":
-            yield every
-        yield from listed
-        if self.total == "last" and records:
-            yield every
+            return every + listed
+        return listed + every if self.total == "last" and records else listed
 
 
 def frequent(_: tuple[Any, ...], records: Sequence[Any]) -> int:

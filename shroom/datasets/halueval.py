@@ -6,7 +6,7 @@ The files are JSON Lines, although their names end in ``.json``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, Union
 
@@ -20,15 +20,14 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection, Report, items_of
+from shroom.datasets.collection import Collection, Report
 from shroom.datasets.fields import Filled
 from shroom.datasets.groups import Groups, Row, shares
 from shroom.datasets.native_scores import (
+    Judged,
     NativeResult,
-    by_unit,
+    Predictions,
     f1_metrics,
-    objects,
-    refuse_incomplete,
     result,
     signature,
     sliced,
@@ -37,11 +36,10 @@ from shroom.datasets.records import Form
 from shroom.datasets.summary import Summary
 from shroom.metrics.classification import CORRECT, counts, of_counts
 from shroom.metrics.intervals import Intervals, Scored
-from shroom.scoring.input_files import documents
 
 NAME = "halueval"
 YES_OR_NO = {True: "Yes", False: "No"}
-_JUDGEMENTS = {"Yes": True, "No": False, "failed!": None}
+_FAILED = "failed!"  # counts as the wrong judgement
 _METRICS = (
     of_counts("accuracy", CORRECT, about="the share of texts that are judged correctly"),
     *f1_metrics("", "texts"),
@@ -124,9 +122,13 @@ def native_rows(record: Record) -> list[tuple[dict[str, str], bool]]:
     return [({**inputs, record.output: text}, wrong) for text, wrong in texts(record)]
 
 
+def _premise(record: Record) -> str:
+    return "\n".join(getattr(record, key) for key in record.inputs)
+
+
 def _points(record: Record) -> Iterator[Datapoint | None]:
     """Yield each text with its input: p is 1 if it is hallucinated."""
-    premise = "\n".join(getattr(record, key) for key in record.inputs)
+    premise = _premise(record)
     for text, wrong in texts(record):
         yield pair(premise, text, float(wrong)) if premise.strip() else None
 
@@ -140,15 +142,15 @@ def _predictions(records: Sequence[Any], wrong: NDArray[np.bool_], _: Any) -> st
 
 
 def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
-    verdicts = [[wrong for _, wrong in texts(record)] for record in records]
-    wrong, every = [*map(sum, verdicts)], [*map(len, verdicts)]
-    counts = {"records": len(records), "texts": sum(every), "hallucinated": sum(wrong)}
-    return {**counts, **shares({"hallucinated_share": (wrong, every)}, intervals)}
+    counts = [_labels(record) for record in records]
+    wrong, every = [it["hallucinated"] for it in counts], [sum(it.values()) for it in counts]
+    figures = {"records": len(records), "texts": sum(every), "hallucinated": sum(wrong)}
+    return {**figures, **shares({"hallucinated_share": (wrong, every)}, intervals)}
 
 
-def _labels(record: Record) -> Mapping[str, int]:
-    verdicts = [wrong for _, wrong in texts(record)]
-    return {"hallucinated": sum(verdicts), "right": len(verdicts) - sum(verdicts)}
+def _labels(record: Record) -> dict[str, int]:
+    wrong = [is_wrong for _, is_wrong in texts(record)]
+    return {"hallucinated": wrong.count(True), "right": wrong.count(False)}
 
 
 DATA_SET = DataSet(
@@ -166,7 +168,7 @@ DATA_SET = DataSet(
     summary=Summary(
         labels={"texts": _labels},
         texts={
-            "input": lambda record: ["\n".join(getattr(record, key) for key in record.inputs)],
+            "input": lambda record: [_premise(record)],
             "right": lambda record: [text for text, wrong in texts(record) if not wrong],
             "hallucinated": lambda record: [text for text, wrong in texts(record) if wrong],
         },
@@ -188,23 +190,18 @@ DATA_SET = DataSet(
 )
 
 
-def _find(
-    item: dict[str, Any], gold: _Gold, report: Report
-) -> tuple[tuple[str, ...], list[int], bool] | None:
-    """Return the task and texts of a row, its places and its verdict; unknown rows are reported."""
+def _text_of(item: dict[str, Any], gold: _Gold, report: Report) -> tuple[str, ...] | None:
+    """Return the task and the texts of a row; texts that the gold does not have are reported."""
     task = next((task for task, keys in _KEYS.items() if item.keys() >= {*keys}), None)
     if task is None:
         expected = "the keys of one task's input and text"
         report.add("key-missing", None, expected, f"keys {show(list(item))}")
         return None
     texts = task, *(item[key] for key in _KEYS[task])
-    found = gold.get(texts) if all(isinstance(text, str) for text in texts) else None
-    if found is None:
-        report.add("id-unknown", _KEYS[task][-1], "a text that the gold contains for this input")
-        return None
-    verdicts = {wrong for _, wrong in found}
-    said = item.get("ground_truth") == "Yes"  # decides only if both texts are the same
-    return texts, [place for place, _ in found], said if said in verdicts else not said
+    if all(isinstance(text, str) for text in texts) and texts in gold:
+        return texts
+    report.add("id-unknown", _KEYS[task][-1], "a text that the gold contains for this input")
+    return None
 
 
 def score(
@@ -218,38 +215,38 @@ def score(
             known.setdefault((record.task, *row.values()), []).append((place, wrong))
     judged, times = set[int](), Counter[tuple[Any, ...]]()
     rows: list[tuple[str, int, bool, bool]] = []  # task, row of the gold, flagged, wrong
-    files = [*items_of(documents(predictions, problems), problems, by_content=True)]
-    for item, report in objects(files, problems, "ID"):
-        found = _find(item, known, report)
-        value = item.get("judgement")
-        if not isinstance(value, str) or value not in _JUDGEMENTS:
-            expected = " or ".join(map(show, _JUDGEMENTS))
+    given = Predictions(predictions, gold, problems, "ID", by_content=True)
+    for item, report in given.rows():
+        text, judgement = _text_of(item, known, report), item.get("judgement")
+        if judgement not in (*YES_OR_NO.values(), _FAILED):
+            expected = " or ".join(map(show, (*YES_OR_NO.values(), _FAILED)))
             report.add("word-value", "judgement", expected)
-        elif found is not None:
-            (task, *_), places, wrong = found
-            times[found[0], wrong] += 1
-            if times[found[0], wrong] > len(places):
+        elif text is not None:
+            places, truths = zip(*known[text])
+            said = item.get("ground_truth") == "Yes"  # decides only if both texts are the same
+            wrong = said if said in truths else not said
+            times[text, wrong] += 1
+            if times[text, wrong] > len(places):
                 expected, got = "one judgement for each text", "another judgement of this text"
-                report.add("id-doubled", _KEYS[task][-1], expected, got)
-            flagged = _JUDGEMENTS[value]
-            rows.append((task, places[0], not wrong if flagged is None else flagged, wrong))
+                report.add("id-doubled", _KEYS[text[0]][-1], expected, got)
+            flagged = not wrong if judgement == _FAILED else judgement == "Yes"
+            rows.append((text[0], places[0], flagged, wrong))
             judged.update(places)
     missing = [f"row {place}" for place in range(len(gold.records)) if place not in judged]
     expected = f"a judgement for each of {len(gold.records)} rows of {', '.join(gold.files)}"
-    refuse_incomplete(files, missing, expected, predictions, problems, "judgement")
+    given.refuse_incomplete(missing, expected, "judgement")
     tasks, units, verdicts, truth = (np.array(column) for column in zip(*rows))
 
-    def of(verdicts: Any, mask: Any = slice(None)) -> Scored:
-        confusion = counts(verdicts, truth)[mask]
-        return by_unit([(metric, confusion) for metric in _METRICS], units[mask].tolist())
+    def scored(flagged: Any) -> Scored:
+        return [(metric, counts(flagged, truth)) for metric in _METRICS]
 
-    everything = np.ones(len(rows), bool)
+    everything, each = np.ones(len(rows), bool), np.ones(len(rows), np.int64)
+    of_texts = Judged(scored(verdicts), "texts", each, units)
     return result(
         NAME,
-        {"n": len({*units.tolist()}), "texts": len(rows)},
-        of(verdicts),
-        (of(everything), of(~everything)),
+        of_texts,
+        (scored(everything), scored(~everything)),
         intervals,
-        slices=sliced({"task": tasks}, lambda mask: of(verdicts, mask), intervals, "texts"),
+        sliced(of_texts, {"task": tasks}, intervals),
         signature=signature(NAME, "texts", known.items()),
     )

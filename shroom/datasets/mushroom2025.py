@@ -5,9 +5,10 @@ Places count code points. Train has neither labels nor, in some languages, ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from typing import Annotated, Any, Optional
 
 import numpy as np
@@ -36,22 +37,19 @@ _AGREEMENT = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
 _ROUNDED = 1e-6  # maximum rounding error of a soft label
 
 
-def _spans(form: type[Any]) -> Callable[[Any, Report, str], Any]:
-    """Return a function that reads spans; malformed spans are reported and read as ``None``."""
-
-    def read(value: Any, report: Report, key: str) -> Any:
-        spans, faults = read_spans(value, form)
-        _report(report, key, faults)
-        return spans
-
-    return read
+def _spans(form: type[Any]) -> Rule:
+    """Return the rule of spans; malformed spans are reported and read as ``None``."""
+    return Rule(parse=lambda value, report, key: _reported(read_spans(value, form), report, key))
 
 
-def _report(report: Report, key: str, faults: Iterable[Fault]) -> None:
+def _reported(read: tuple[Any, Iterable[Fault]], report: Report, key: str) -> Any:
+    """Return the spans, and report their faults."""
+    spans, faults = read
     for code, expected, value, part, form in faults:
         is_left_out = not code.startswith("span-") or code == "span-value"
         rest = f" (otherwise, {key} is left out)" if is_left_out else ""
         report.add("span-odd" if rest else code, key + part, expected + rest, form(value))
+    return spans
 
 
 def _annotations(value: Any, report: Report, key: str) -> dict[str, tuple[HardSpan, ...]]:
@@ -60,10 +58,9 @@ def _annotations(value: Any, report: Report, key: str) -> dict[str, tuple[HardSp
         value = {str(item.get("annotator_id")): item.get("labels") for item in value}
     if not isinstance(value, (dict, type(None))):
         raise Odd
-    read = _spans(HardSpan)
     by_name = {
-        name: () if spans is None else read(spans, report, f"{key}.{name}")
-        for name, spans in (value or {}).items()
+        name: _reported(read_spans([] if own is None else own, HardSpan), report, f"{key}.{name}")
+        for name, own in (value or {}).items()
     }
     return {name: spans for name, spans in by_name.items() if spans is not None}
 
@@ -88,31 +85,23 @@ def _answer(value: Any, report: Report, key: str) -> str:
     return value
 
 
-def _id(value: Any, *_: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _listed(value: Any, *_: Any) -> tuple[Any, ...]:
-    if not isinstance(value, (list, type(None))):
-        raise Odd
-    return tuple(value or ())
-
-
-Tokens = Annotated[tuple[Any, ...], Rule(parse=_listed)]
+Tokens = Annotated[Optional[tuple[Any, ...]], Rule(())]
 
 
 class Record(Struct, frozen=True):
     """One answer of a language model."""
 
     model_output_text: Annotated[str, Rule(parse=_answer, expected="a text")]
-    id: Annotated[Optional[str], Rule(parse=_id)] = None
+    id: Annotated[
+        Optional[str], Rule(parse=lambda it, *_: it if isinstance(it, str) and it else None)
+    ] = None
     lang: Annotated[str, Rule(parse=_language)] = ""
     model_input: str = ""  # the question
     model_id: str = ""  # the model's name on the hub
     # The share of the annotators who marked each span.
-    soft_labels: Annotated[Optional[tuple[SoftSpan, ...]], Rule(parse=_spans(SoftSpan))] = None
+    soft_labels: Annotated[Optional[tuple[SoftSpan, ...]], _spans(SoftSpan)] = None
     # The spans that more than half of the annotators marked.
-    hard_labels: Annotated[Optional[tuple[HardSpan, ...]], Rule(parse=_spans(HardSpan))] = None
+    hard_labels: Annotated[Optional[tuple[HardSpan, ...]], _spans(HardSpan)] = None
     # Some rows have more or fewer logits than tokens.
     model_output_tokens: Tokens = ()
     model_output_logits: Tokens = ()
@@ -149,30 +138,29 @@ def _check(record: Record, report: Report) -> None:
         report.add("id-odd", "id", "an id", got, often=True)
     if report.item["model_output_text"] == "":  # null and NaN are reported before
         report.add("answer-empty", "model_output_text", "an answer", "an empty text")
-    tokens, logits = len(record.model_output_tokens), len(record.model_output_logits)
-    if tokens != logits:
-        expected = f"{tokens} logits, one for each token"
-        report.add("length-odd", "model_output_logits", expected, f"{logits}")
+    tokens, logits = record.model_output_tokens or (), record.model_output_logits or ()
+    if len(tokens) != len(logits):
+        expected = f"{len(tokens)} logits, one for each token"
+        report.add("length-odd", "model_output_logits", expected, f"{len(logits)}")
     marks = {"soft_labels": record.soft_labels, "hard_labels": record.hard_labels}
     marks |= {f"annotations.{name}": own for name, own in record.annotations.items()}
     for key, marked in marks.items():
-        _report(report, key, span_values.past_end(marked, record.model_output_text))
+        _reported((marked, span_values.past_end(marked, record.model_output_text)), report, key)
 
 
 FORM = Form(
     {"": Record},
     check=_check,
     same=lambda r: (r.lang, r.model_id, r.model_input, r.model_output_text),
-    across=False,
     ids="id-doubled",
     known=True,
 )
 read = partial(records.read, NAME, FORM)
 
 
-def _points(p: Callable[[float], float], record: Record) -> Iterator[Datapoint | None]:
+def _point(record: Record, p: float) -> list[Datapoint]:
     texts = record.model_input, record.model_output_text
-    yield pair(*texts, p(record.share_marked), record.model_id) if record.is_labelled else None
+    return [pair(*texts, p if record.is_labelled else None, record.model_id)]
 
 
 def _is_voted(record: Record) -> bool:
@@ -195,41 +183,27 @@ def _sizes(records: Sequence[Record]) -> list[int]:
     return [len(record.model_output_text) for record in records]
 
 
-def _languages(records: Sequence[Record]) -> str:
-    return "+".join(sorted({record.lang for record in records}))
-
-
-def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
-    """Return the counts of marked characters, and the scores of the trivial systems."""
-    labelled = [record for record in records if record.is_labelled]
-    sizes = _sizes(labelled)
-    gold = _marks(labelled)
-    hard = gold[0].within()
-    cells = Cells(hard)
-    marked = cells.sums(cells.marked(hard))
-    return {
-        "lang": _languages(records),
-        "items": len(records),
-        "labelled": len(labelled),
-        "nothing_marked": sum(not record.share_marked for record in labelled),
-        "characters": sum(sizes),
-        "marked": int(marked.sum()),
-        **shares({"marked_share": (marked, sizes)}, intervals),
-        **_floors(gold, intervals),
-    }
-
-
 def _marks(records: Sequence[Record]) -> tuple[Spans, Spans]:
     sizes = _sizes(records)
     hard, soft = [record.hard for record in records], [record.soft for record in records]
     return Spans.of(hard, sizes), Spans.of(soft, sizes)
 
 
-def _floors(gold: tuple[Spans, Spans], intervals: Intervals) -> Row:
-    row: Row = {}
+def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
+    """Return the counts of marked characters, and the scores of the trivial systems."""
+    labelled = [record for record in records if record.is_labelled]
+    sizes, marked = _sizes(labelled), [_characters(record)["marked"] for record in labelled]
+    row = {
+        "items": len(records),
+        "labelled": len(labelled),
+        "nothing_marked": sum(not record.share_marked for record in labelled),
+        "characters": sum(sizes),
+        "marked": sum(marked),
+        **shares({"marked_share": (marked, sizes)}, intervals),
+    }
     for name, floor in FLOORS.items():
-        marked = floor(gold[0].lengths.tolist())
-        scores = flat(*estimates(scored((marked, marked), gold), intervals))
+        marks = floor(sizes)
+        scores = flat(*estimates(scored((marks, marks), _marks(labelled)), intervals))
         row |= {f"{name.replace(' ', '_')}_{key}": value for key, value in scores.items()}
     return row
 
@@ -240,7 +214,6 @@ def _agreement(records: Sequence[Record], intervals: Intervals) -> Row:
     annotators = [len(record.annotations) for record in records]
     votes = CharacterVotes.of(_sides(records), annotators)
     return {
-        "lang": _languages(records),
         "items": len(records),
         "characters": sum(sizes),
         "annotators": max(annotators),
@@ -290,12 +263,16 @@ DATA_SET = DataSet(
             "file": Groups(
                 "hard-labelled characters, and the scores of the trivial systems",
                 _figures,
+                {"lang": attrgetter("lang")},
                 by_file=True,
-                also=("lang",),
             )
         },
         agreement=Groups(
-            "agreement on characters", _agreement, by_file=True, only=_is_voted, also=("lang",)
+            "agreement on characters",
+            _agreement,
+            {"lang": attrgetter("lang")},
+            by_file=True,
+            only=_is_voted,
         ),
         notes={
             "agreement is computed from the annotators' spans, with characters as items; "
@@ -306,11 +283,11 @@ DATA_SET = DataSet(
     views={
         "share": View(
             "answers compared with questions; p is the share of marked characters",
-            partial(_points, float),
+            lambda record: _point(record, record.share_marked),
         ),
         "any": View(
             "answers compared with questions; p is 1 if any character is marked",
-            partial(_points, lambda share: float(share > 0)),
+            lambda record: _point(record, float(record.share_marked > 0)),
         ),
     },
     no_predictions="its predictions are spans, but a submission has one p for each answer",

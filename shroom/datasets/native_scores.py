@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,19 +19,14 @@ from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
-from shroom.datasets.collection import Collection, Report
+from shroom.datasets.collection import Collection, Report, items_of
 from shroom.datasets.registry import data_set
-from shroom.metrics.base import Metric
-from shroom.metrics.classification import F1, PRECISION, RECALL, of_counts
+from shroom.metrics.base import Array, Metric
+from shroom.metrics.classification import F1, PRECISION, RECALL, counts, of_counts
 from shroom.metrics.cluster_bootstrap import places, sums
-from shroom.metrics.intervals import (
-    DEFAULT_INTERVALS,
-    NO_INTERVALS,
-    Intervals,
-    Scored,
-    estimates,
-)
+from shroom.metrics.intervals import DEFAULT_INTERVALS, NO_INTERVALS, Intervals, Scored, estimates
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
+from shroom.scoring.input_files import documents
 from shroom.scoring.result import Result, rounded
 from shroom.scoring.results import TrackScore, flat, records_of
 from shroom.scoring.tables import Estimate, Row, Table, score_cells
@@ -84,29 +80,24 @@ class NativeScore(Result):
         return f"NativeScore({'; '.join(parts)})"
 
     def tables(self) -> list[Table]:
-        """Return each result's scores next to the floors, and its slices."""
-        tables = []
-        for result in self.results:
-            counts = ", ".join(f"{name} {count}" for name, count in result.counts.items())
-            floors = [score_cells(floor, {}) for floor in result.floors.values()]
-            tables += [
-                Table(f"{result.track}: {counts}"),
-                Table(
-                    heads=("", "score", *result.floors),
-                    rows=[
-                        (name, cell, *(floor.get(name, "") for floor in floors))
-                        for name, cell in result.parts[""][1].items()
-                    ],
-                    ci=confidence(self.intervals),
-                ),
-                *(_slices(result, key, slices) for key, slices in result.slices.items()),
-            ]
+        """Return the scores next to the floors, and the slices."""
+        (result,) = self.results
+        counts = ", ".join(f"{name} {count}" for name, count in result.counts.items())
+        floors = [score_cells(floor, {}) for floor in result.floors.values()]
+        rows = [
+            (name, cell, *(floor.get(name, "") for floor in floors))
+            for name, cell in result.parts[""][1].items()
+        ]
         notes = [self.signature]
         if self.intervals.resamples:
             drawn = f"{self.intervals.resamples} bootstrap resamples"
-            notes.append(how_made(self.intervals, drawn))
-            notes += doubts(pair for result in self.results for pair in result.intervals.items())
-        return [*tables, Table(notes=notes)]
+            notes += [how_made(self.intervals, drawn), *doubts(result.intervals.items())]
+        return [
+            Table(f"{result.track}: {counts}"),
+            Table(heads=("", "score", *result.floors), rows=rows, ci=confidence(self.intervals)),
+            *(_slices(result, key, slices) for key, slices in result.slices.items()),
+            Table(notes=notes),
+        ]
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each result, each floor and each slice."""
@@ -171,75 +162,118 @@ def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
     return gold
 
 
-def objects(
-    files: Iterable[tuple[str, Sequence[Any]]], problems: Problems, id_key: str
-) -> Iterator[tuple[dict[str, Any], Report]]:
-    """Yield each object of files with the report of its row; other values are reported."""
-    for file, items in files:
-        report = Report(file, problems)
-        for index, item in enumerate(items):
-            report.start(index, item, id_key)
-            if isinstance(item, dict):
-                report_doubled(item, file, problems, **report.place)
-                yield item, report
-            elif item is not BROKEN:
-                report.add("item-object", None, "an object", show(item))
-            report.finish()
-        report.end(len(items))
+@dataclass
+class Predictions:
+    """The rows of files with predictions, which are compared with the gold."""
+
+    source: Source
+    gold: Collection[Any]
+    problems: Problems
+    key: str  # of an id
+    by_content: bool = False  # see :func:`~shroom.datasets.collection.items_of`
+
+    @cached_property
+    def files(self) -> list[tuple[str, list[Any]]]:
+        """The name and the items of each readable file."""
+        listed = documents(self.source, self.problems)
+        return [*items_of(listed, self.problems, by_content=self.by_content)]
+
+    def rows(self) -> Iterator[tuple[dict[str, Any], Report]]:
+        """Yield each object with the report of its row; other values are reported."""
+        for file, items in self.files:
+            report = Report(file, self.problems)
+            for item in report.rows(items, self.key):
+                if isinstance(item, dict):
+                    report_doubled(item, file, self.problems, **report.place)
+                    yield item, report
+                elif item is not BROKEN:
+                    report.add("item-object", None, "an object", show(item))
+
+    def with_records(
+        self, known: Mapping[str, R]
+    ) -> Iterator[tuple[dict[str, Any], R | None, Report]]:
+        """Yield each row with the record of its id, and its report; wrong ids are reported."""
+        seen, key = set[Any](), self.key
+        for item, report in self.rows():
+            row_id = str(item[key]) if key in item else None
+            if row_id is None:
+                report.add_missing(f'"{key}"')
+            elif row_id not in known:
+                report.add("id-unknown", key, f"an {key} of {', '.join(self.gold.files)}")
+            elif row_id in seen:
+                report.add("id-doubled", key, f"a unique {key}", f"{row_id} again")
+            seen.add(row_id)
+            yield item, None if row_id is None else known.get(row_id), report
+
+    def refuse_incomplete(self, missing: Sequence[str], expected: str, key: str = "") -> None:
+        """Report the rows of the gold without predictions; raise an error if there is any."""
+        if self.files and missing:  # without a readable file, the file is the error
+            first = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+            found = f"{len(missing)} missing: {first}"
+            self.problems.add("ids-missing", str(self.source), expected, found, key=key or self.key)
+        if self.problems.errors:
+            raise InvalidInput(self.problems)
 
 
-def gold_record(
-    item: Mapping[str, Any],
-    key: str,
-    known: Mapping[str, R],
-    seen: Container[str],
-    gold: Collection[Any],
-    report: Report,
-) -> R | None:
-    """Return the record of a row's id; a wrong id is reported."""
-    if key not in item:
-        report.add_missing(f'"{key}"')
-        return None
-    row_id = str(item[key])
-    if row_id not in known:
-        report.add("id-unknown", key, f"an {key} of {', '.join(gold.files)}")
-    elif row_id in seen:
-        report.add("id-doubled", key, f"a unique {key}", f"{row_id} again")
-    return known.get(row_id)
+def confusions(
+    flagged: Array, wrong: Array, thing: NDArray[np.intp], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return TP, FP, FN and TN of the parts of each of n things, and of the things: [n, 4].
+
+    The parts may be the segments of responses. A thing is wrong or flagged if any of its parts is;
+    ``thing`` is the number of each part's thing.
+    """
+    cell = 3 - 2 * np.equal(flagged, 1) - np.equal(wrong, 1)
+    of_parts = np.bincount(4 * thing + cell, minlength=4 * n).reshape(n, 4)
+    is_flagged, is_wrong = of_parts[:, :2].sum(axis=1) > 0, of_parts[:, :3:2].sum(axis=1) > 0
+    return of_parts, counts(is_flagged, is_wrong)
 
 
-def refuse_incomplete(
-    files: Sequence[Any],
-    missing: Sequence[str],
-    expected: str,
-    source: Source,
-    problems: Problems,
-    key: str,
-) -> None:
-    """Report the rows of the gold that have no prediction, and raise an error if there is any."""
-    if files and missing:  # without a readable file, the file is the error
-        first = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-        found = f"{len(missing)} missing: {first}"
-        problems.add("ids-missing", str(source), expected, found, key=key)
-    if problems.errors:
-        raise InvalidInput(problems)
+@dataclass(frozen=True)
+class Judged:
+    """Metrics with statistics of the same rows, such as responses.
+
+    ``sizes`` is how many things, such as segments, each row has. Resamples draw ``units``, which
+    are sums of rows; by default, each row is a unit.
+    """
+
+    scored: Scored
+    things: str
+    sizes: NDArray[Any]
+    units: NDArray[np.intp] | None = None
+
+    def part(self, mask: Any = slice(None)) -> tuple[dict[str, int], Scored]:
+        """Return the numbers of units (n) and things of the masked rows, and their metrics."""
+        scored = [(metric, statistics[mask]) for metric, statistics in self.scored]
+        if self.units is not None:
+            unit = places(self.units[mask].tolist())
+            scored = [(metric, sums(statistics, unit)) for metric, statistics in scored]
+        return {"n": len(scored[0][1]), self.things: int(self.sizes[mask].sum())}, scored
+
+    def figures(self, mask: NDArray[np.bool_], intervals: Intervals) -> dict[str, Any]:
+        """Return the numbers and the scores of the masked rows."""
+        numbers, scored = self.part(mask)
+        return {**numbers, **flat(*estimates(scored, intervals))}
+
+
+Slices = dict[str, dict[str, dict[str, Any]]]
 
 
 def sliced(
+    judged: Judged,
     columns: Mapping[str, ArrayLike],
-    of: Callable[[NDArray[np.bool_]], Scored],
     intervals: Intervals,
-    items: str,
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the scores of each value of columns; ``of`` scores the items selected by a mask."""
-    # ``n`` is the number of units; the number of items has the name ``items``.
-    slices: dict[str, dict[str, dict[str, Any]]] = {}
+    more: Callable[[NDArray[np.bool_]], dict[str, int]] = lambda _: {},
+) -> Slices:
+    """Return the figures of the rows with each value of columns, and ``more`` of them."""
+    slices: Slices = {}
     for key, values in columns.items():
-        listed, slices[key] = np.asarray(values, np.str_), {}
-        for value in dict.fromkeys(listed.tolist()):
-            scored = of(listed == value)
-            counts = {"n": len(scored[0][1]), items: int(np.count_nonzero(listed == value))}
-            slices[key][value] = {**counts, **flat(*estimates(scored, intervals))}
+        listed = np.asarray(values, np.str_)
+        masks = {value: listed == value for value in dict.fromkeys(listed.tolist())}
+        slices[key] = {
+            value: {**judged.figures(mask, intervals), **more(mask)}
+            for value, mask in masks.items()
+        }
     return slices
 
 
@@ -251,29 +285,22 @@ def f1_metrics(prefix: str, things: str) -> list[Metric]:
     ]
 
 
-def by_unit(scored: Scored, units: Sequence[Hashable]) -> Scored:
-    """Return metrics of counts with the sums of each unit, so that resamples draw units."""
-    unit = places(units)
-    return [(metric, sums(statistics, unit)) for metric, statistics in scored]
-
-
 def result(
     name: str,
-    counts: Mapping[str, int],
-    scored: Scored,
+    judged: Judged,
     floors: tuple[Scored, Scored],
     intervals: Intervals,
+    slices: Slices,
     **more: Any,
 ) -> NativeResult:
-    """Return the result of a data set; ``n`` in ``counts`` is the number of units."""
-    # The floors flag everything, and nothing.
-    scores, bounds = estimates(scored, intervals)
+    """Return the result of a data set; the floors flag everything, and nothing."""
+    numbers, scored = judged.part()
     of_floors = {
-        floor: {metric.name: metric(rows) for metric, rows in listed}
-        for floor, listed in zip(("flag everything", "flag nothing"), floors)
+        floor: {metric.name: metric(statistics) for metric, statistics in metrics}
+        for floor, metrics in zip(("flag everything", "flag nothing"), floors)
     }
-    n = counts["n"]
-    return NativeResult(name, "", n, scores, bounds, floors=of_floors, counts=dict(counts), **more)
+    whole = estimates(scored, intervals)
+    return NativeResult(name, "", numbers["n"], *whole, slices, of_floors, counts=numbers, **more)
 
 
 def signature(name: str, align: str, rows: Iterable[Any]) -> str:

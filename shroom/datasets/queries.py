@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Annotated, Any, Optional, Union
 
 from msgspec import Struct
@@ -23,30 +24,21 @@ NAME = "queries"
 _SHORTEST = 15
 
 
-class Prompt(Struct, frozen=True):
+class Prompt(Struct, frozen=True, rename={"text": "prompt_text"}):
     """An exam question of AllSouls: its text, its exam, and its number there."""
 
-    prompt_text: Annotated[Filled, Rule(expected="a text")]
+    text: Annotated[Filled, Rule(expected="a text")]
     exam_name: Text
     prompt_id: Text
 
-    @property
-    def text(self) -> str:
-        """The question."""
-        return self.prompt_text
 
-
-class Query(Struct, frozen=True):
+class Query(Struct, frozen=True, rename={"text": "query"}):
     """A debate question; a seed also has its original query and source."""
 
-    query: Annotated[Filled, Rule(expected='a text under "query" or "prompt_text"')]
+    text: Annotated[Filled, Rule(expected='a text under "query" or "prompt_text"')]
     original_query: Optional[str] = None
     source: Optional[str] = None
-
-    @property
-    def text(self) -> str:
-        """The question."""
-        return self.query
+    exam_name = None
 
 
 Record = Union[Prompt, Query]
@@ -63,7 +55,7 @@ def is_debate_question(text: str) -> bool:
 
 
 def _check(record: Record, report: Report) -> None:
-    if isinstance(record, Query) and not is_debate_question(record.query):
+    if isinstance(record, Query) and not is_debate_question(record.text):
         expected = (
             f'a question that contains "should", ends in "?" and has more than {_SHORTEST} '
             "characters"
@@ -113,7 +105,7 @@ DATA_SET = DataSet(
             "exam_name": Groups(
                 "exam prompts by exam",
                 lambda queries, _: {"queries": len(queries)},
-                {"exam_name": lambda query: getattr(query, "exam_name", None)},
+                {"exam_name": attrgetter("exam_name")},
                 order=frequent,
             ),
         },

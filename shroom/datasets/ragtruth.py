@@ -20,25 +20,23 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.problems import Problems, show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Collection, Report, items_of
+from shroom.datasets.collection import Collection, Report
 from shroom.datasets.fields import Filled, Index, Number, Rule, Text
 from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.native_scores import (
+    Judged,
     NativeResult,
-    by_unit,
+    Predictions,
+    confusions,
     f1_metrics,
-    gold_record,
-    objects,
-    refuse_incomplete,
     result,
     signature,
     sliced,
 )
 from shroom.datasets.records import Form, Link
 from shroom.datasets.summary import Summary, fields, is_a, of
-from shroom.metrics.classification import counts
+from shroom.metrics.cluster_bootstrap import places
 from shroom.metrics.intervals import Intervals, Scored
-from shroom.scoring.input_files import documents
 
 NAME = "ragtruth"
 TASKS = ("QA", "Data2txt", "Summary")
@@ -49,7 +47,6 @@ GOOD = "good"
 QUALITIES = (GOOD, "incorrect_refusal", "truncated")
 #: Metrics of answers (hallucinated if any span is marked) and of characters.
 _OF_ANSWERS, _OF_CHARACTERS = f1_metrics("response_", "answers"), f1_metrics("span_", "characters")
-_LIST = "hallucination list"
 Places = list[tuple[int, int]]
 
 
@@ -149,14 +146,9 @@ read = partial(records.read, NAME, FORM)
 def _points(record: Record) -> Iterator[Datapoint | None]:
     """Yield an answer with its source: p is 1 if a span is hallucinated."""
     if isinstance(record, Response) and record.origin is not None:
+        p = float(record.is_hallucinated) if record.is_judged else None
         premise = record.origin.premise
-        usable = record.is_judged and premise.strip()
-        p = float(record.is_hallucinated)
-        yield pair(premise, record.response, p, record.model) if usable else None
-
-
-def _kinds(record: Response) -> list[str]:
-    return [span.label_type for span in record.labels] if record.is_judged else []
+        yield pair(premise, record.response, p, record.model) if premise.strip() else None
 
 
 def _figures(responses: Sequence[Response], intervals: Intervals) -> Row:
@@ -197,14 +189,13 @@ DATA_SET = DataSet(
         },
         tables={
             "task": _by(
-                "good-quality answers; an answer with a marked span counts as hallucinated",
-                "task",
+                "good-quality answers; an answer with a marked span counts as hallucinated", "task"
             ),
             "model": _by("good-quality answers, by model", "model"),
             "label_type": Parts(
                 "spans in good-quality answers, by type of hallucination",
                 "label_type",
-                of(Response, _kinds),
+                of(Response, lambda r: [span.label_type for span in r.labels if r.is_judged]),
                 ("responses", "spans", "share_of_spans"),
             ),
         },
@@ -225,53 +216,56 @@ class _Ends(Struct):
     end: Index
 
 
+class _Quotes(Struct, rename={"quotes": "hallucination list"}):
+    quotes: list[str] = []
+
+
+#: The key, the type and the words of predictions: texts, as in the authors' baseline, or spans.
+_QUOTED: Any = "pred", _Quotes, 'an object with texts under "hallucination list"'
+_MARKED: Any = "labels", list[_Ends], 'a list of {"start", "end"}'
+
+
 def _read_predictions(
     source: paths.Source, gold: Collection[Any], problems: Problems
 ) -> list[tuple[Response, Places]]:
     """Return each answer of good quality with the places of its predicted spans."""
     # Predictions must be complete for each split that they contain answers of.
+    predictions = Predictions(source, gold, problems, "id")
     known = {record.id: record for record in gold.records if isinstance(record, Response)}
-    found: dict[str, tuple[Response, Places]] = {}
-    files = [*items_of(documents(source, problems), problems)]
-    for item, report in objects(files, problems, "id"):
-        record = gold_record(item, "id", known, found, gold, report)
+    found: dict[str, Places] = {}
+    for item, record, report in predictions.with_records(known):
         if record is not None:
-            found[record.id] = record, _places(item, record.response, report)
-    splits = {record.split for record, _ in found.values()}
-    judged = [r for r in known.values() if r.is_judged and (r.split in splits or not splits)]
+            found[record.id] = _places(item, record.response, report)
+    splits = {known[name].split for name in found} or {r.split for r in known.values()}
+    judged = [r for r in known.values() if r.is_judged and r.split in splits]
     missing = [record.id for record in judged if record.id not in found]
     expected = f"all {len(judged)} answers in the predicted splits"
-    refuse_incomplete(files, missing, expected, source, problems, "id")
-    return [found[record.id] for record in judged]
+    predictions.refuse_incomplete(missing, expected)
+    return [(record, found[record.id]) for record in judged]
 
 
 def _places(item: dict[str, Any], text: str, report: Report) -> Places:
     """Return the places of the spans of a row; wrong spans are reported."""
-    if "pred" in item:
-        value = item["pred"]
-        listed = value.get(_LIST, []) if isinstance(value, dict) else None
-        if not isinstance(listed, list) or not all(isinstance(it, str) for it in listed):
-            report.add("span-value", "pred", f'an object with texts under "{_LIST}"')
-            return []
-        places = [(text.find(quote), len(quote)) for quote in filter(None, listed)]
-        for number, (start, _) in enumerate(places):
-            if start < 0:
-                report.add(
-                    "span-text", f"pred[{number}]", "a quote from the answer", "another text"
-                )
-        return [(start, start + size) for start, size in places if start >= 0]
+    key, form, expected = _QUOTED if "pred" in item else _MARKED
     try:
-        spans = convert(item.get("labels"), list[_Ends])
+        read = convert(item.get(key), form)
     except ValidationError:
-        report.add("span-value", "labels", 'a list of {"start", "end"}')
+        report.add("span-value", key, expected)
         return []
-    for number, span in enumerate(spans):
-        key, place = f"labels[{number}]", f"{span.start} to {span.end}"
-        if span.end > len(text):
-            report.add("span-past-end", key, f"an end of at most {len(text)}", f"{span.end}")
-        elif span.start >= span.end:
-            report.add("span-empty", key, "a non-empty span of the answer", place)
-    return [(span.start, span.end) for span in spans]
+    if isinstance(read, _Quotes):
+        starts = [(text.find(quote), len(quote)) for quote in read.quotes if quote]
+        places = [(start, start + size) for start, size in starts]
+    else:
+        places = [(span.start, span.end) for span in read]
+    for number, (start, end) in enumerate(places):
+        place, at = f"{key}[{number}]", f"{start} to {end}"
+        if start < 0:
+            report.add("span-text", place, "a quote from the answer", "another text")
+        elif end > len(text):
+            report.add("span-past-end", place, f"an end of at most {len(text)}", f"{end}")
+        elif start >= end:
+            report.add("span-empty", place, "a non-empty span of the answer", at)
+    return [place for place in places if place[0] >= 0]
 
 
 def _marked(places: Places, size: int) -> NDArray[np.bool_]:
@@ -287,31 +281,26 @@ def score(
     """Return the scores of answers and of characters; intervals draw sources."""
     # Like the authors, we count only answers of good quality; any mark makes one hallucinated.
     answers = _read_predictions(predictions, gold, problems)
-    records = [record for record, _ in answers]
-    truth = [_marked(record.places, len(record.response)) for record in records]
-    marked = [_marked(places, len(record.response)) for record, places in answers]
-    sources = np.array([record.source_id for record in records], np.str_)
+    records, n = [record for record, _ in answers], len(answers)
+    sizes = [len(record.response) for record in records]
+    answer = np.repeat(np.arange(n), sizes)
+    none = [np.zeros(0, bool)]
+    wrong = np.concatenate(none + [_marked(r.places, size) for r, size in zip(records, sizes)])
+    flagged = np.concatenate(none + [_marked(own, size) for (_, own), size in zip(answers, sizes)])
 
-    def of(marked: list[NDArray[np.bool_]], mask: Any = slice(None)) -> Scored:
-        pairs = [*zip(marked, truth)]
-        characters = np.array([counts(*pair).sum(axis=0) for pair in pairs], np.int64)
-        flagged, wrong = (np.array([side.any() for side in sides]) for sides in zip(*pairs))
-        of_responses = counts(flagged, wrong)
-        rows = [(metric, of_responses[mask]) for metric in _OF_ANSWERS]
-        rows += [(metric, characters.reshape(-1, 4)[mask]) for metric in _OF_CHARACTERS]
-        return by_unit(rows, sources[mask].tolist())
+    def scored(flagged: NDArray[np.bool_]) -> Scored:
+        of_characters, of_answers = confusions(flagged, wrong, answer, n)
+        rows = [(metric, of_answers) for metric in _OF_ANSWERS]
+        return rows + [(metric, of_characters) for metric in _OF_CHARACTERS]
 
-    everything = [np.ones(len(side), bool) for side in truth]
-    slices = {
-        "task": [record.task for record in records],
-        "model": [record.model for record in records],
-    }
+    sources = places([record.source_id for record in records])
+    judged = Judged(scored(flagged), "responses", np.ones(n, np.int64), sources)
+    columns = {key: [getattr(record, key) for record in records] for key in ("task", "model")}
     return result(
         NAME,
-        {"n": len({*sources.tolist()}), "responses": len(records)},
-        of(marked),
-        (of(everything), of([~side for side in everything])),
+        judged,
+        (scored(np.ones_like(wrong)), scored(np.zeros_like(wrong))),
         intervals,
-        slices=sliced(slices, lambda mask: of(marked, mask), intervals, "responses"),
+        sliced(judged, columns, intervals),
         signature=signature(NAME, "id", ((record.id, record.places) for record in records)),
     )

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from shroom.core.json_reading import BROKEN, Doubled
+from shroom.core.json_reading import BROKEN, Doubled, value_in
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import Collection, FileRecords, Report
-from shroom.datasets.fields import Unusable, build, columns
+from shroom.datasets.fields import Unusable, build, columns, from_cells
 from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
 
@@ -45,8 +44,6 @@ class Form(Generic[R]):
         ``(record, report)``: reports other unexpected values, or raises :class:`Unusable`.
     same : callable
         ``record -> value``; repeated records have equal values.
-    across : bool
-        Whether a record may repeat a record of another file.
     id : str
         The key of a row's id, for messages.
     ids : str
@@ -66,7 +63,6 @@ class Form(Generic[R]):
     kinds: Mapping[str, type[R]]
     check: Callable[[Any, Report], None] = lambda *_: None
     same: Callable[[Any], Hashable] = repr
-    across: bool = True
     id: str = "id"
     ids: str = ""
     needs: tuple[str, ...] = ()
@@ -81,10 +77,8 @@ class Form(Generic[R]):
 
     def is_strange(self, document: Document, items: Sequence[Any]) -> bool:
         """Return whether a file among others contains only rows of another data set."""
-        rows = [item for item in items if isinstance(item, dict)]
-        if not document.member or not rows or any(map(self.kind_of, rows)):
-            return False
-        return all(form_of(row) for row in rows)
+        rows = [item for item in items if isinstance(item, dict)] if document.member else []
+        return bool(rows) and not any(map(self.kind_of, rows)) and all(map(form_of, rows))
 
 
 class Reader(Generic[R]):
@@ -94,18 +88,11 @@ class Reader(Generic[R]):
         self.form, self.problems = form, problems
         self._first: dict[Hashable, str] = {}
 
-    def record(self, index: int, item: Any, report: Report) -> R | None:
-        """Return the record of a row; ``None`` if it is unusable, which is reported."""
-        report.start(index, item, self.form.id)
-        try:
-            return self._record(index, item, report)
-        except Unusable as reason:
-            report.drop("row-value", *reason.args)
-            return None
-        finally:
-            report.finish()
+    def records(self, items: Iterable[Any], report: Report) -> list[R | None]:
+        """Return the record of each row of a file; ``None`` if the row is unusable."""
+        return [self._record(item, report) for item in report.rows(items, self.form.id)]
 
-    def _record(self, index: int, item: Any, report: Report) -> R | None:
+    def _record(self, item: Any, report: Report) -> R | None:
         form = self.form
         if item is BROKEN:  # which is reported
             return None
@@ -117,28 +104,30 @@ class Reader(Generic[R]):
             report.add_missing(f'"{key}"')
         if missing:
             return None
-        kind = form.kind_of(item)
-        if kind is None:
-            *most, last = (f'"{key}"' for key in form.kinds)
-            expected = f"the key {', '.join(most)} or {last}"
-            raise Unusable(None, expected, f"keys {show(list(item))}")
         for key in sorted(_doubled_in(item)):
             expected = "each key once in an object (the last value is used)"
             report.add("key-doubled", show(key), expected, "the key again")
-        record = build(kind, item, report)
-        form.check(record, report)
+        kind = form.kind_of(item)
+        try:
+            if kind is None:
+                *most, last = (f'"{key}"' for key in form.kinds)
+                expected = f"the key {', '.join(most)} or {last}"
+                raise Unusable(None, expected, f"keys {show(list(item))}")  # noqa: TRY301
+            record = build(kind, item, report)
+            form.check(record, report)
+        except Unusable as reason:
+            report.drop("row-value", *reason.args)
+            return None
         if form.known:
             for key in item.keys() - columns(kind).keys():
                 report.add("key-unknown", key, "a key of the data set", show(key), often=True)
-        self._compare(record, index, report)
+        self._compare(record, report)
         return record
 
-    def _compare(self, record: R, index: int, report: Report) -> None:
+    def _compare(self, record: R, report: Report) -> None:
         """Report a record or an id that repeats an earlier row."""
-        form, place = self.form, f"item {index} of {report.file}"
-        content = form.same(record)
-        key = content if form.across else (report.file, content)
-        first = self._first.setdefault(key, place)
+        form, place = self.form, f"item {report.place['index']} of {report.file}"
+        first = self._first.setdefault(form.same(record), place)
         if first is not place:
             report.add("row-doubled", None, "a new row", f"a repetition of {first}")
         row_id = form.ids and getattr(record, form.id, None)
@@ -151,7 +140,7 @@ class Reader(Generic[R]):
         form = self.form
         if form.endings == CSV:
             (kind,) = form.kinds.values()
-            items = _csv_rows(document, columns(kind), self.problems)
+            items = _csv_rows(document, kind, self.problems)
         else:
             unnamed = replace(document, base="") if form.by_content else document
             items = unnamed.items(self.problems)
@@ -162,9 +151,7 @@ class Reader(Generic[R]):
             self.problems.add("file-ignored", document.file, "rows of the data set", got)
             return None
         report = Report(document.file, self.problems)
-        records = [self.record(index, item, report) for index, item in enumerate(items)]
-        report.end(len(items))
-        return report, records
+        return report, self.records(items, report)
 
 
 def read(
@@ -194,116 +181,91 @@ def _put_together(
     link: Link, files: Sequence[tuple[Report, list[Any]]], problems: Problems
 ) -> None:
     """Give each record its linked record of another file; records without one are dropped."""
-    every = [record for _, records in files for record in records]
+    rows = [
+        (report, records, index)
+        for report, records in files
+        for index, record in enumerate(records)
+        if record is not None
+    ]
     others: dict[Any, Any] = {}
-    for report, records in files:
-        for index, record in enumerate(records):
-            if not isinstance(record, link.other):
-                continue
-            key = getattr(record, link.key)
-            if others.setdefault(key, record) != record:
-                report.start(index, {"id": key}, "id")
+    for report, records, index in rows:
+        record = records[index]
+        key = getattr(record, link.key)
+        if isinstance(record, link.other) and others.setdefault(key, record) != record:
+            with report.row(index, {"id": key}, "id"):
                 report.add("id-doubled", link.key, "a unique id", f"{show(key)} again")
-                report.finish()
-    if not others and any(isinstance(record, link.kind) for record in every):
+    linked = [row for row in rows if isinstance(row[1][row[2]], link.kind)]
+    if linked and not others:
         problems.add("no-file", files[0][0].file, f"the rows of {link.file} as well", "none")
         return
-    for report, records in files:
-        for index, record in enumerate(records):
-            if not isinstance(record, link.kind):
-                continue
-            key = getattr(record, link.key)
-            if key in others:
-                records[index] = msgspec.structs.replace(record, **{link.field: others[key]})
-                continue
-            report.start(index, {"id": getattr(record, "id", None)}, "id")
-            report.drop("row-value", link.key, f"the {link.key} of a row in {link.file}", show(key))
-            report.finish()
-            records[index] = None
+    for report, records, index in linked:
+        record = records[index]
+        key = getattr(record, link.key)
+        if key in others:
+            records[index] = msgspec.structs.replace(record, **{link.field: others[key]})
+            continue
+        with report.row(index, {"id": getattr(record, "id", None)}, "id"):
+            expected = f"the {link.key} of a row in {link.file}"
+            report.add("row-value", link.key, expected, show(key))
+        records[index] = None
 
 
 def _doubled_in(item: Any) -> set[str]:
     """Return the keys that occur more than once in any object of a row."""
-    keys, rest = set[str](), [item]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, Doubled):
-            keys.update(value.keys_doubled)
-        if isinstance(value, (dict, list)):
-            rest += value.values() if isinstance(value, dict) else value
-    return keys
+    keys = set(item.keys_doubled if isinstance(item, Doubled) else ())
+    inner = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+    return keys.union(*map(_doubled_in, inner))
 
 
-def _csv_rows(
-    document: Document, columns: Mapping[str, bool], problems: Problems
-) -> list[Any] | None:
-    """Return the cells of each row by column, or ``BROKEN``; ``None`` if the file is unreadable."""
-    lines = _lines_of(document, problems)
-    if lines is None:
-        return None
-    if len(lines) < 2:
-        actual = "only a header" if lines else "an empty file"
-        problems.add("empty", document.file, "a header and rows", actual)
-    if not lines or not _is_known(lines[0], columns, document.file, problems):
-        return []
-    header, *rows = lines
-    for index, cells in enumerate(rows):
-        if len(cells) != len(header):
-            expected = f"{len(header)} fields, as in the header"
-            problems.add("row-width", document.file, expected, f"{len(cells)}", index=index)
-    return [dict(zip(header, it)) if len(it) == len(header) else BROKEN for it in rows]
-
-
-def _is_known(
-    header: Sequence[str], columns: Mapping[str, bool], file: str, problems: Problems
-) -> bool:
-    counts = {name: header.count(name) for name in columns}
-    for name, needed in columns.items():
-        if counts[name] > 1 or (needed and not counts[name]):
-            actual = (
-                f"{counts[name]} such columns" if counts[name] else f"columns {show(list(header))}"
-            )
-            problems.add("key-missing", file, f'one column "{name}"', actual)
-    for name in header:
-        if name not in columns:
-            problems.add("key-unknown", file, "a column of the source", show(name))
-    return all(counts[name] == 1 or not needed for name, needed in columns.items())
-
-
-def _lines_of(document: Document, problems: Problems) -> list[list[str]] | None:
-    """Return the fields of each line; ``None`` if the file is not CSV, which is reported."""
+def _csv_rows(document: Document, kind: type[Struct], problems: Problems) -> list[Any] | None:
+    """Return the values of each row by column, or ``BROKEN``; ``None`` for an unreadable file."""
     data = document.read(problems)
     if data is None:
         return None
+    header, rows = list[str](), list[list[str]]()
     try:
-        text = data.decode("utf-8-sig")
+        header, *rows = _lines_in(data.decode("utf-8-sig")) or [[]]
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        got = f"byte 0x{error.object[error.start]:02x} at line {line}"
+        line = data.count(b"\n", 0, error.start) + 1
+        got = f"byte 0x{data[error.start]:02x} at line {line}"
         problems.add("not-utf8", document.file, "UTF-8", got)
         return None
-    rows = _rows_in_memory(text)
-    if rows:
+    except csv.Error as error:
+        problems.add("not-csv", document.file, "comma-separated fields", f"{error}")
+        return None
+    if not rows:
+        got = "only a header" if header else "an empty file"
+        problems.add("empty", document.file, "a header and rows", got)
+    wanted = columns(kind) if header else {}
+    for name in header:
+        if name not in wanted:
+            problems.add("key-unknown", document.file, "a column of the source", show(name))
+    wrong = [name for name, is_needed in wanted.items() if not is_needed <= header.count(name) <= 1]
+    for name in wrong:
+        count = header.count(name)
+        got = f"{count} such columns" if count else f"columns {show(header)}"
+        problems.add("key-missing", document.file, f'one column "{name}"', got)
+    items: list[Any] = []
+    for index, cells in enumerate([] if wrong else rows):
+        fits = len(cells) == len(header)
+        items.append(from_cells(kind, dict(zip(header, cells))) if fits else BROKEN)
+        if not fits:
+            expected = f"{len(header)} fields, as in the header"
+            problems.add("row-width", document.file, expected, f"{len(cells)}", index=index)
+    return items
+
+
+def _lines_in(text: str) -> list[list[str]]:
+    """Return the cells of each line."""
+    rows: Any = value_in(text) if text.startswith("[{") else BROKEN
+    if rows is not BROKEN:  # in memory, data are JSON
         header = list(dict.fromkeys(key for row in rows for key in row))
         return [header, *([_text(row.get(key, "")) for key in header] for row in rows)]
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         return [row for row in reader if row]
     except csv.Error as error:
-        got = f"{error} at line {reader.line_num}"
-        problems.add("not-csv", document.file, "comma-separated fields", got)
-        return None
-
-
-def _rows_in_memory(text: str) -> list[dict[str, Any]]:
-    """Return the rows of in-memory data, which arrive as JSON; an empty list for a file."""
-    if not text.startswith("[{"):
-        return []
-    try:
-        rows = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-    return rows if all(isinstance(row, dict) for row in rows) else []
+        raise csv.Error(f"{error} at line {reader.line_num}") from error
 
 
 def _text(cell: Any) -> str:

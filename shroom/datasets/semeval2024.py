@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -32,10 +32,6 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Datapoi
     return Collection(NAME, [FileRecords(file.file, file.datapoints) for file in files], problems)
 
 
-def _judged(point: Datapoint) -> Iterator[Datapoint | None]:
-    yield point if point.p is not None else None
-
-
 def _check(files: Sequence[FileRecords], problems: Problems) -> None:
     """Report labels and p that contradict the votes; see :func:`check_votes`."""
     for file in files:
@@ -49,15 +45,14 @@ def _check(files: Sequence[FileRecords], problems: Problems) -> None:
 
 
 def _figures(points: Sequence[Datapoint], intervals: Intervals) -> Row:
-    labelled = np.array([point.label is not None for point in points])
-    hallucinated = np.array([point.label is Label.HALLUCINATION for point in points])
-    with_p = np.array([point.p is not None for point in points])
-    p = np.array([point.p or 0.0 for point in points])
+    labelled = [point.label is not None for point in points]
+    hallucinated = [point.label is Label.HALLUCINATION for point in points]
+    p, with_p = [point.p or 0.0 for point in points], [point.p is not None for point in points]
     return {
         "items": len(points),
-        "labelled": int(labelled.sum()),
+        "labelled": sum(labelled),
         "annotators": max((len(point.labels) for point in points), default=0),
-        "hallucinated": int(hallucinated.sum()),
+        "hallucinated": sum(hallucinated),
         **shares(
             {"hallucinated_share": (hallucinated, labelled), "mean_p": (p, with_p)}, intervals
         ),
@@ -71,10 +66,10 @@ def _figures(points: Sequence[Datapoint], intervals: Intervals) -> Row:
 
 def _agreement(points: Sequence[Datapoint], intervals: Intervals) -> Row:
     votes = padded([[_VOTE[label] for label in point.labels] for point in points])
-    estimates = estimated(AGREEMENT, votes, intervals)
-    scores = {name: estimate.value for name, estimate in estimates.items()}
-    intervals_of = {name: estimate.ci for name, estimate in estimates.items()}
-    return {"items": len(votes), "annotators": votes.shape[1], **flat(scores, intervals_of)}
+    cells = estimated(AGREEMENT, votes, intervals)
+    scores = {name: cell.value for name, cell in cells.items()}
+    figures = flat(scores, {name: cell.ci for name, cell in cells.items()})
+    return {"items": len(votes), "annotators": votes.shape[1], **figures}
 
 
 _BY_TASK = {"task": lambda point: point.task.name}
@@ -97,9 +92,7 @@ DATA_SET = DataSet(
         texts=fields("hyp", "src", "tgt"),
         tables={
             "file": Groups(
-                "contents of the rows, and the share labelled Hallucination",
-                _figures,
-                by_file=True,
+                "contents of the rows, and the share labelled Hallucination", _figures, by_file=True
             ),
             "task": Groups(
                 "by task: contents of the rows, and the share labelled Hallucination",
@@ -123,7 +116,7 @@ DATA_SET = DataSet(
     views={
         "labelled": View(
             "outputs compared with source or target; p is the share of votes for Hallucination",
-            _judged,
+            lambda point: [point],
         )
     },
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -44,11 +46,11 @@ def of(kind: type, values: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def fields(*names: str, kind: type = object) -> dict[str, Callable[[Any], Any]]:
     """Return a function for each field that returns its value for records of one kind."""
+    return {name: of(kind, partial(_field, name)) for name in names}
 
-    def values(name: str) -> Callable[[Any], Any]:
-        return of(kind, lambda record: [getattr(record, name)])
 
-    return {name: values(name) for name in names}
+def _field(name: str, record: Any) -> list[Any]:
+    return [getattr(record, name)]
 
 
 #: ``record -> values``: labels to count (a mapping adds several at once), or texts to measure.
@@ -89,15 +91,11 @@ class Summary:
         agreement = self.agreement and self.agreement.table(files, intervals)
         return Contents(
             {name: counts for name, counts in labels.items() if counts},
-            lengths({name: [*_values(map(get, records))] for name, get in self.texts.items()}),
+            lengths({name: chain(*map(get, records)) for name, get in self.texts.items()}),
             {name: table.table(files, intervals) for name, table in self.tables.items()},
             agreement if agreement and agreement.rows else None,
             tuple(note for note, fits in self.notes.items() if any(map(fits, records))),
         )
-
-
-def _values(by_record: Iterable[Iterable[str | None]]) -> Iterator[str]:
-    return (text for texts in by_record for text in texts if text is not None)
 
 
 def _labels(by_record: Iterable[Any]) -> dict[str, int]:
@@ -106,19 +104,18 @@ def _labels(by_record: Iterable[Any]) -> dict[str, int]:
     if listed and isinstance(listed[0], Mapping):
         return {name: sum(counts[name] for counts in listed) for name in listed[0]}
     values = [value for labels in listed for value in labels]
-    numbers = [value for value in values if isinstance(value, float)]
+    numbers = sorted(value for value in values if isinstance(value, float))
     if not numbers:
         return counted(values)
-    counts = {repr(number): n for number, n in sorted(Counter(numbers).items())}
-    missing = len(values) - len(numbers)
-    return {**counts, "none": missing} if missing else counts
+    missing = {"none": len(values) - len(numbers)} if len(values) > len(numbers) else {}
+    return {**Counter(map(repr, numbers)), **missing}
 
 
-def lengths(texts: Mapping[str, Sequence[str]]) -> Table:
+def lengths(texts: Mapping[str, Iterable[str | None]]) -> Table:
     """Return the lengths of texts in characters, by field; fields without texts are left out."""
     rows = []
     for name, values in texts.items():
-        sizes = np.array([*map(len, values)], np.int64)
+        sizes = np.array([len(text) for text in values if text is not None], np.int64)
         if len(sizes):
             low, high = int(sizes.min()), int(sizes.max())
             middle = {"median": float(np.median(sizes)), "mean": float(sizes.mean())}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from enum import Enum
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -20,9 +19,9 @@ from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
 from shroom.datasets.summary import Summary, fields, is_a, of
 from shroom.datasets.verifiability_records import (
-    PAGE_SUPPORT,
+    DEGREES,
+    POINTS,
     SYSTEMS,
-    Judgement,
     PageJudgement,
     Pair,
     Record,
@@ -34,7 +33,6 @@ from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.results import flat
 
 NAME = "verifiability"
-_COUNTS = ("worthy", "supported", "citations", "precise")
 
 
 def _check(record: Record, report: Report) -> None:
@@ -60,20 +58,18 @@ def _verdicts(record: Record) -> Iterator[tuple[str, str, float | None, str]]:
         p = float(record.attribution_label != "attributable")
         yield "\n\n".join(record.references), record.claim, p, ""
     elif isinstance(record, PageJudgement):
-        p = 1 - PAGE_SUPPORT[record.source_supports_statement]
+        p = 1 - DEGREES.get(record.source_supports_statement, 0.0)
         yield record.source_text, record.statement, p, ""
     else:
-        for statement in record.statements:
-            for judgement in statement.citation_annotations or ():
-                support = judgement.citation_supports
-                known = None if support is None else 1 - support.degree
-                yield judgement.evidence or "", statement.text, known, record.system_name
+        for statement, judgement in record.judgements:
+            support = judgement.citation_supports
+            known = None if support is None else 1 - DEGREES.get(support, 0.0)
+            yield judgement.evidence or "", statement.text, known, record.system_name
 
 
-def _points(record: Record) -> Iterator[Datapoint | None]:
-    for premise, hypothesis, p, model in _verdicts(record):
-        is_judged = p is not None and premise.strip()
-        yield pair(premise, hypothesis, p, model) if is_judged else None
+def _points(record: Record) -> list[Datapoint | None]:
+    verdicts = [*_verdicts(record)]
+    return [pair(*verdict) if verdict[0].strip() else None for verdict in verdicts]
 
 
 def _unit(record: Record) -> Hashable:
@@ -84,7 +80,7 @@ def _unit(record: Record) -> Hashable:
 
 def without_premise(records: Iterable[Record]) -> int:
     """Return the number of verdicts that are not datapoints for lack of a source text."""
-    verdicts = [verdict for record in records for verdict in _verdicts(record)]
+    verdicts = (verdict for record in records for verdict in _verdicts(record))
     return sum(p is not None and not premise.strip() for premise, _, p, _ in verdicts)
 
 
@@ -94,41 +90,36 @@ def _in_file(records: Sequence[Record], _: Intervals) -> Row:
     return {**counts, "verdicts_without_evidence": without_premise(records)}
 
 
-def _judged(record: Response) -> list[Judgement]:
-    return [it for statement in record.statements for it in statement.citation_annotations or ()]
-
-
-def _word(verdict: Enum | None) -> str | None:
-    return None if verdict is None else str(verdict.value)
-
-
 def statistics(responses: Sequence[Response]) -> NDArray[np.float64]:
     """Return the statistics of each response: shape [n, 6]."""
     # Without a verdict or a citation, a statement that is worth verifying is not supported.
-    places = [place for place, response in enumerate(responses) for _ in response.statements]
-    statements = [statement for response in responses for statement in response.statements]
+    statements = [(place, it) for place, one in enumerate(responses) for it in one.statements]
+    rows = [
+        (place, it.statement_is_verification_worthy, it.is_supported) for place, it in statements
+    ]
     judged = [
-        (number, judgement.citation_supports.degree)
-        for number, statement in enumerate(statements)
+        (number, DEGREES.get(judgement.citation_supports, 0.0))
+        for number, (_, statement) in enumerate(statements)
         for judgement in statement.citation_annotations or ()
         if judgement.citation_supports is not None
     ]
-    counted = citations.counts(
-        np.array(places, np.intp),
-        np.array([statement.statement_is_verification_worthy for statement in statements], bool),
-        np.array([statement.is_supported for statement in statements], bool),
-        np.array([number for number, _ in judged], np.intp),
-        np.array([degree for _, degree in judged], np.float64),
-        len(responses),
-    )
-    ratings = np.array(
-        [
-            [np.nan if it is None else it.points for it in (one.fluency, one.perceived_utility)]
-            for one in responses
-        ],
-        np.float64,
-    ).reshape(-1, 2)
+    place, worthy, supported = np.array(rows, np.intp).reshape(-1, 3).T
+    number, degree = np.array(judged, np.float64).reshape(-1, 2).T
+    counted = citations.counts(place, worthy, supported, number, degree, len(responses))
+    words = [word for one in responses for word in (one.fluency, one.perceived_utility)]
+    ratings = np.array([POINTS.get(word, np.nan) for word in words]).reshape(-1, 2)
     return citations.statistics(*counted.T, *ratings.T)
+
+
+def _supported(response: Response) -> list[str | None]:
+    statements = response.statements
+    return [it.statement_supported for it in statements if it.statement_is_verification_worthy]
+
+
+def _statements(record: Record) -> list[str]:
+    if isinstance(record, PageJudgement):
+        return [record.statement]
+    return [it.text for it in record.statements] if isinstance(record, Response) else []
 
 
 def _figures(
@@ -136,10 +127,11 @@ def _figures(
 ) -> Row:
     """Return the counts and the citation metrics of responses, which intervals resample."""
     rows = statistics(responses)
+    names = ("worthy", "supported", "citations", "precise")
     return {
         "responses": len(responses),
         "statements": sum(len(response.statements) for response in responses),
-        **dict(zip(_COUNTS, rows[:, : len(_COUNTS)].sum(axis=0).astype(int).tolist())),
+        **dict(zip(names, rows[:, :4].sum(axis=0).astype(int).tolist())),
         **flat(*estimates([(metric, rows) for metric in metrics], intervals)),
     }
 
@@ -154,13 +146,7 @@ def _citations(
 
 
 #: The metrics that the paper breaks down by query distribution.
-_MAIN = (
-    citations.RECALL,
-    citations.PRECISION,
-    citations.F1,
-    citations.FLUENCY,
-    citations.UTILITY,
-)
+_MAIN = [it for it in citations.CITATION_METRICS if not it.name.startswith("mean_")]
 
 DATA_SET = DataSet(
     NAME,
@@ -176,32 +162,18 @@ DATA_SET = DataSet(
     read=read,
     summary=Summary(
         labels={
-            "statement_supported": of(
-                Response,
-                lambda record: [
-                    _word(statement.statement_supported)
-                    for statement in record.statements
-                    if statement.statement_is_verification_worthy
-                ],
-            ),
+            "statement_supported": of(Response, _supported),
             "citation_supports": of(
-                Response, lambda record: [_word(it.citation_supports) for it in _judged(record)]
+                Response, lambda r: [judged.citation_supports for _, judged in r.judgements]
             ),
             **fields("attribution_label", kind=Pair),
             **fields("source_supports_statement", kind=PageJudgement),
-            "fluency": of(Response, lambda record: [_word(record.fluency)]),
-            "perceived_utility": of(Response, lambda record: [_word(record.perceived_utility)]),
+            **fields("fluency", "perceived_utility", kind=Response),
         },
         texts={
             **fields("query", "response", kind=Response),
-            "statement": lambda record: (
-                [record.statement]
-                if isinstance(record, PageJudgement)
-                else [statement.text for statement in getattr(record, "statements", ())]
-            ),
-            "evidence": of(
-                Response, lambda record: [it.evidence or None for it in _judged(record)]
-            ),
+            "statement": _statements,
+            "evidence": of(Response, lambda r: [it.evidence or None for _, it in r.judgements]),
             **fields("question", "claim", kind=Pair),
             "reference": of(Pair, lambda record: record.references),
             "page": of(PageJudgement, lambda record: [record.source_text]),

@@ -5,8 +5,7 @@ The fields and words are those of the source's own description.
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Annotated, Any, Literal, Optional, Union
+from typing import Annotated, Any, Literal, Optional, Union, get_args
 
 from msgspec import Struct
 
@@ -14,68 +13,40 @@ from shroom.core.problems import show
 from shroom.datasets.collection import Report
 from shroom.datasets.fields import Filled, Index, Rule, Text, Texts, Unusable
 
-_CITED = "statements_to_citation_texts"
-_IN_RESPONSE = ("id", "query", "response", "split", "system_name", "citations")
-_RATINGS = ("fluency", "perceived_utility")
 #: The query distributions, as the source names them.
 SPLITS = (
-    "allsouls",
-    "davinci_debate",
-    "wikihow_keywords",
-    "eli5_kilt",
-    "eli5_live",
-    "nq_list_with_short_answer",
-    "nq_list_without_short_answer",
-    "nq_paragraph_with_short_answer",
-    "nq_paragraph_without_short_answer",
-    "nq_table_with_short_answer",
-    "nq_table_without_short_answer",
+    *("allsouls", "davinci_debate", "wikihow_keywords", "eli5_kilt", "eli5_live"),
+    *(
+        f"nq_{form}_{has}_short_answer"
+        for form in ("list", "paragraph", "table")
+        for has in ("with", "without")
+    ),
     "nq_no_long_answer",
 )
 #: The generative search engines, as the source names them.
 SYSTEMS = ("bing_chat", "neeva", "perplexity", "you")
-#: The verdicts of a judgement file, each with the degree of support.
-PAGE_SUPPORT = {"complete_support": 1.0, "partial_support": 0.5, "no_support": 0.0}
-
-
-class Likert(str, Enum):
-    """An annotator's agreement that a response is fluent, or useful."""
-
-    STRONGLY_DISAGREE = "Strongly Disagree"
-    DISAGREE = "Disagree"
-    NEUTRAL = "Neutral"
-    AGREE = "Agree"
-    STRONGLY_AGREE = "Strongly Agree"
-
-    @property
-    def points(self) -> int:
-        """From 1 (strongly disagree) to 5 (strongly agree)."""
-        return list(Likert).index(self) + 1
-
-
-class Supported(str, Enum):
-    """Whether the union of its citations fully supports a statement."""
-
-    YES = "Yes"
-    NO = "No"
-    CONTRADICT = "Citations Contradict Each Other"  #: counts as no
-
-
-class Support(str, Enum):
-    """Whether one citation supports its statement."""
-
-    COMPLETE = "Citation Completely Supports Statement"
-    PARTIAL = "Citation Partially Supports Statement"
-    NONE = "Citation Provides No Support for Statement"
-    INACCESSIBLE = "Citation Inaccessible"  #: counts as none
-    CONTRADICT = "Citation Completely Supports but Also Refutes Statement"  #: counts as none
-    UNCLEAR = "Statement is Unclear, Can't Make Judgment"  #: counts as none
-
-    @property
-    def degree(self) -> float:
-        """1 for complete, 0.5 for partial, otherwise 0."""
-        return {Support.COMPLETE: 1.0, Support.PARTIAL: 0.5}.get(self, 0.0)
-
+Likert = Literal["Strongly Disagree", "Disagree", "Neutral", "Agree", "Strongly Agree"]
+#: The points of an annotator's agreement that a response is fluent, or useful.
+POINTS: dict[str | None, int] = {word: point for point, word in enumerate(get_args(Likert), 1)}
+#: Whether the union of its citations fully supports a statement; a contradiction counts as no.
+Supported = Literal["Yes", "No", "Citations Contradict Each Other"]
+#: Whether one citation supports its statement.
+Support = Literal[
+    "Citation Completely Supports Statement",
+    "Citation Partially Supports Statement",
+    "Citation Provides No Support for Statement",
+    "Citation Inaccessible",
+    "Citation Completely Supports but Also Refutes Statement",
+    "Statement is Unclear, Can't Make Judgment",
+]
+PageSupport = Literal["complete_support", "partial_support", "no_support"]
+#: The degree of support; 0 for all other verdicts.
+DEGREES = {
+    "Citation Completely Supports Statement": 1.0,
+    "Citation Partially Supports Statement": 0.5,
+    "complete_support": 1.0,
+    "partial_support": 0.5,
+}
 
 OrNone = Annotated[Optional[str], Rule("")]
 #: A position of a citation, and a rating; an absent value is reported.
@@ -115,7 +86,7 @@ class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}
     def is_supported(self) -> bool:
         """Whether its citations (listed by the source, or judged) support it."""
         is_cited = bool(self.citation_texts or self.citation_annotations)
-        return is_cited and self.statement_supported is Supported.YES
+        return is_cited and self.statement_supported == "Yes"
 
 
 class Response(Struct, frozen=True):
@@ -131,30 +102,33 @@ class Response(Struct, frozen=True):
     fluency: Rating  # of the whole response; ``None`` if the source has no known rating
     perceived_utility: Rating
 
+    @property
+    def judgements(self) -> list[tuple[Statement, Judgement]]:
+        """The judgement of each citation, with its statement."""
+        return [(it, judged) for it in self.statements for judged in it.citation_annotations or ()]
+
     @staticmethod
     def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
         """Return a row with a list of statements, which are keys of two objects in the file."""
-        annotation = item["annotation"]
+        key, annotation = "statements_to_citation_texts", item["annotation"]
         judged = annotation.get("statement_to_annotation") if isinstance(annotation, dict) else None
         if not isinstance(judged, dict):
             raise Unusable("annotation", "an object with statement_to_annotation", show(annotation))
-        cited = item.get(_CITED)
+        cited = item.get(key)
         if not isinstance(cited, dict):
-            report.add("object-odd", _CITED, "an object")
+            report.add("object-odd", key, "an object")
             cited = {}
         unjudged = [text for text in cited if text not in judged]
         if unjudged:
             expected, got = "annotations of all statements", f"none of {show(unjudged)}"
             report.add("judgement-missing", "annotation", expected, got)
         statements = [
-            {**verdict, "text": text, **({"citation texts": cited[text]} if text in cited else {})}
+            {"citation texts": cited.get(text), **verdict, "text": text}
             if isinstance(verdict, dict)
             else verdict
             for text, verdict in judged.items()
         ]
-        response = {key: item[key] for key in _IN_RESPONSE if key in item}
-        ratings = {key: annotation[key] for key in _RATINGS if key in annotation}
-        return {**response, **ratings, "statements": statements}
+        return {**annotation, **item, "statements": statements}
 
 
 class Pair(Struct, frozen=True):
@@ -175,7 +149,7 @@ class Pair(Struct, frozen=True):
 class PageJudgement(Struct, frozen=True, kw_only=True):
     """A statement and the page that it cites, from the files ``verifiability_judgments``."""
 
-    source_supports_statement: Literal["complete_support", "partial_support", "no_support"]
+    source_supports_statement: PageSupport
     statement: Filled
     query: Text
     response: Text

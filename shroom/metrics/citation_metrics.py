@@ -65,15 +65,14 @@ def counts(
     return np.stack([np.bincount(column, minlength=n) for column in columns], axis=1)
 
 
-def _share(part: int, whole: int) -> Of:
-    @np.errstate(invalid="ignore")
-    def value(of: Array) -> Floats:
-        return np.asarray(of[..., part] / of[..., whole])
-
-    return value
+@np.errstate(invalid="ignore")
+def _recall(of: Array) -> Floats:
+    return np.asarray(of[..., _SUPPORTED] / of[..., _WORTHY])
 
 
-_recall, _precision = _share(_SUPPORTED, _WORTHY), _share(_PRECISE, _JUDGED)
+@np.errstate(invalid="ignore")
+def _precision(of: Array) -> Floats:
+    return np.asarray(of[..., _PRECISE] / of[..., _JUDGED])
 
 
 @np.errstate(invalid="ignore")
@@ -106,8 +105,10 @@ def _mean(name: str, value: Of, about: str, bounds: tuple[float, float] = (0.0, 
     return Metric(name, statistics, score, bounds, about=about)
 
 
+_AVERAGED = "of a response, averaged over responses"
+_RATED = "of the response, rated by annotators from 1 to 5"
 #: All metrics of citations, in the order of tables.
-CITATION_METRICS = RECALL, PRECISION, F1, MEAN_RECALL, MEAN_PRECISION, MEAN_F1, FLUENCY, UTILITY = (
+CITATION_METRICS = (
     _pooled(
         "citation_recall",
         _recall,
@@ -121,27 +122,10 @@ CITATION_METRICS = RECALL, PRECISION, F1, MEAN_RECALL, MEAN_PRECISION, MEAN_F1, 
         *(_PRECISE, _JUDGED),
     ),
     _pooled("citation_f1", _f1, "the harmonic mean of citation recall and citation precision"),
-    _mean(
-        "mean_citation_recall",
-        _recall,
-        "the citation recall of a response, averaged over responses",
+    *(
+        _mean(f"mean_citation_{name.lower()}", value, f"the citation {name} {_AVERAGED}")
+        for name, value in (("recall", _recall), ("precision", _precision), ("F1", _f1))
     ),
-    _mean(
-        "mean_citation_precision",
-        _precision,
-        "the citation precision of a response, averaged over responses",
-    ),
-    _mean("mean_citation_f1", _f1, "the citation F1 of a response, averaged over responses"),
-    _mean(
-        "fluency",
-        lambda of: of[..., _FLUENCY],
-        "the fluency of the response, rated by annotators from 1 to 5",
-        (1, 5),
-    ),
-    _mean(
-        "perceived_utility",
-        lambda of: of[..., _UTILITY],
-        "the usefulness of the response, rated by annotators from 1 to 5",
-        (1, 5),
-    ),
+    _mean("fluency", lambda of: of[..., _FLUENCY], f"the fluency {_RATED}", (1, 5)),
+    _mean("perceived_utility", lambda of: of[..., _UTILITY], f"the usefulness {_RATED}", (1, 5)),
 )

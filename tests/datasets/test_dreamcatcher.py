@@ -105,7 +105,7 @@ def test_every_field_is_read(tmp_path):
     said = (Generation("是七。", "normal"), Generation("?", "uncertainty"))
     assert generated == Question("3+4/1=?", "七", "数学", said)
     scored = labelled.generation[0]
-    assert scored.onegram_probs == (("三", 2.5), ("七", 1.25))
+    assert scored.onegram_probs == ({"三": 2.5}, {"七": 1.25})
     assert (scored.rm_score, scored.sim2gen_score, scored.probe_score) == (-0.5, 1, 0.5)
     assert labelled.generation[1].sim2gen_score is None
     assert (labelled.rank, labelled.category) == (labelled.generation, "partial-right")

@@ -42,7 +42,7 @@ def save(path, rows, header=HEADER, encoding="utf-8"):
 def response(**changes):
     known = {"file": "gt", "conv_index": 1, "model_type": "GPT2-small", "decoding": "DBS"}
     known |= {"context": "A: Hi <br>", "knowledge": "Soup is hot.", "response": "It is."}
-    known |= {"given_correctness": 1.0, "hallucination": False, "verifiable": True}
+    known |= {"given_correctness": 1.0, "hallucination": "No", "verifiable": "y"}
     return Response(**{**known, **changes})
 
 
@@ -73,7 +73,7 @@ def test_the_oddities_of_the_files(real):
     # The crowd judged what is verifiable, the experts everything.
     unjudged = Counter(r.file for r in real.records if r.hallucination is None)
     assert unjudged == {"dpr": 710, "gt": 419, "knn": 591}
-    assert all(r.verifiable is False for r in real.records if r.hallucination is None)
+    assert all(r.verifiable == "n" for r in real.records if r.hallucination is None)
     # Numbers of dialogues start again in the experts' file, with other dialogues.
     assert all(len({r.dialogue for r in by_file[name]}) == 98 for name in crowd)
     assert len({r.dialogue for r in by_file[EXPERT]}) == 926
@@ -225,7 +225,7 @@ def test_intervals_draw_whole_dialogues():
 
 
 def test_nothing_judged_is_undefined():
-    nothing = response(given_correctness=None, hallucination=None, verifiable=False)
+    nothing = response(given_correctness=None, hallucination=None, verifiable="n")
     row = figures([nothing, nothing], Intervals())
     assert row["mean_correctness"] is row["hallucinated_share_ci"] is None
     assert row["mean_correctness_as_given"] is None
@@ -245,11 +245,11 @@ def test_the_premise_is_the_knowledge_and_the_dialogue(knowledge, above):
 @pytest.mark.parametrize(
     ("correctness", "hallucination", "view", "p"),
     [
-        (0.25, True, "hallucination", 1.0),
-        (0.25, False, "hallucination", 0.0),
-        (0.25, False, "correctness", 0.75),
-        (0.5, True, "correctness", 0.5),
-        (3.0, True, "correctness", None),
+        (0.25, "Yes", "hallucination", 1.0),
+        (0.25, "No", "hallucination", 0.0),
+        (0.25, "No", "correctness", 0.75),
+        (0.5, "Yes", "correctness", 0.5),
+        (3.0, "Yes", "correctness", None),
         (None, None, "hallucination", None),
         (None, None, "correctness", None),
     ],

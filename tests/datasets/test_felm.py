@@ -16,7 +16,7 @@ from test_any_row import JSON
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets import native_scores
-from shroom.datasets.felm import DATA_SET, Segments, read
+from shroom.datasets.felm import DATA_SET, read
 from shroom.datasets.felm_scores import read_predictions
 
 REAL = DATA / "felm"
@@ -84,10 +84,9 @@ def test_a_segment_is_a_datapoint_and_p_is_turned_round(gold, tmp_path):
     assert points[1].hyp == "Segment 1 of 0."
     assert premises(points[1]) == ("Question 0?\n\nPassage on 0.",)
     assert premises(DATA_SET.view("prompt").datapoints(gold.records)[1]) == ("Question 0?",)
-    assert Segments.of(gold.records).wrong.tolist() == [point.p == 1 for point in points]
     odd = [row(0), row(1, type=["fooled"]), row(2, type="")]  # types of another length
-    kinds = Segments.of(read_rows(tmp_path, odd).records).kind.tolist()
-    assert kinds == ["none", "knowledge_error", *["none"] * 4]
+    kinds = [record.kinds for record in read_rows(tmp_path, odd).records]
+    assert kinds == [(None, "knowledge_error"), (None, None), (None, None)]
     records = read_rows(tmp_path, [row(0, ref=[], ref_contents="")]).records
     assert premises(datapoints(records)[0]) == ("Question 0?",)
 
@@ -252,7 +251,16 @@ def test_the_real_tables_by_source_and_type(real, in_json, tmp_path):
     rows = [{"index": r.index, "labels": [r.domain == "wk"] * len(r.labels)} for r in real.records]
     path = write_lines(tmp_path / "predictions.jsonl", rows)
     (result,) = in_json("score", path, REAL / "all.jsonl", "--no-ci")["results"]
-    wrong, kind = Segments.of(real.records).wrong, Segments.of(real.records).kind
+    types = {kind: (each["n"], each["segments"]) for kind, each in result["by_type"].items()}
+    assert types == {
+        "fooled": (5, 29),
+        "irrelevant_with_qst": (22, 102),
+        "knowledge_error": (150, 354),
+        "none": (119, 293),
+        "reasoning_error": (5, 9),
+    }
+    wrong = np.array([not label for r in real.records for label in r.labels])
+    kind = np.array([kind or "none" for r in real.records for kind in r.kinds])
     wk = np.repeat([r.domain == "wk" for r in real.records], [len(r.labels) for r in real.records])
     for name, part in result["by_type"].items():
         assert part["segment_recall"] == np.mean(~wk[wrong & (kind == name)])

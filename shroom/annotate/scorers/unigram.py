@@ -49,7 +49,7 @@ class Unigram(Scorer):
     def identity(self) -> str:
         names = LANGUAGES if self.language == "auto" else (self.language,)
         finders = ", ".join(self._languages[name].identity for name in names)
-        return f"unigram 1 top_k={self.top_k} language={self.language} ({finders})"
+        return f"unigram 2 top_k={self.top_k} language={self.language} ({finders})"
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
         del run  # there is no model
@@ -64,7 +64,7 @@ class Unigram(Scorer):
             overlap = sum(token in own.vocabulary for token in tokens) / (len(tokens) + EPSILON)
             # Added from the left: the sum() of newer Pythons differs in the last digit.
             average = reduce(add, least, 0.0) / (len(least) + EPSILON)
-            values = overlap, tuple(zip(own.keywords, rarity)), average
+            values = overlap, tuple({word: it} for word, it in zip(own.keywords, rarity)), average
             scores.append(dict(zip(self.fields, values)))
         return scores
 

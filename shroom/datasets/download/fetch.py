@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Callable
 from urllib.parse import quote, urlsplit
@@ -30,6 +31,8 @@ MOST = 2 << 30
 _NAMED = 3
 #: Errors raised by reading a damaged archive.
 _DAMAGES: tuple[type[Exception], ...] = (tarfile.TarError, *DAMAGES)
+#: The URL of a server, without the name of a user.
+_URL = re.compile(r"https?://[\w.:\[\]-]*\w[\w.:\[\]-]*(/[!-~]*)?", re.ASCII)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -75,23 +78,33 @@ def fetch(
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory() as scratch:
-                run = _Run(listing.name, folder, Path(scratch), timeout, report)
-                files |= run.files(missing, bases)
+                run = _Run(folder, Path(scratch), timeout, report)
+                for url, wanted, is_archive in _attempts(name, missing, bases):
+                    run.attempt(url, wanted, is_archive=is_archive)
         except OSError as error:
             reason = error.strerror or error
             raise ShroomError(f"{folder} cannot be written: {reason}") from error
+        if len(run.stored) < len(missing):
+            raise ShroomError(f"{name}: {run.sentence(len(missing))}")
+        files |= run.stored
     return [files[file.name] for file in listing.files]
+
+
+def _attempts(
+    name: str, files: Sequence[File], bases: Sequence[str]
+) -> Iterator[tuple[str, list[File], bool]]:
+    """Yield each URL with the files that it may have, and whether it is an archive."""
+    for file in files:
+        inside = quote(f"{name}/{file.name}")
+        for url in (*(f"{base}/{inside}" for base in bases), *file.urls):
+            yield url, [file], False
+    for url in dict.fromkeys(url for file in files for url in file.archives):
+        yield url, [file for file in files if url in file.archives], True
 
 
 def base_url(url: str) -> str:
     """Return the URL of a folder without its trailing slash."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
-        _ = parts.port
-    except ValueError:
-        usable = False
-    if not usable or not url.isascii() or not url.isprintable() or " " in url:
+    if not _URL.fullmatch(url):
         raise ShroomError(
             f"mirror {show(url)}: expected the URL of a server, such as http://localhost:8000/data"
         )
@@ -99,101 +112,80 @@ def base_url(url: str) -> str:
 
 
 class _Refusal(Exception):  # noqa: N818 - a mirror's answer, which the next mirror may make up for
-    """A URL did not return its file; ``reached`` is whether a server answered."""
+    """A URL did not return its file."""
 
-    def __init__(self, reason: str, *, reached: bool = True) -> None:
-        super().__init__(reason)
-        self.reached = reached
+
+class _Unreachable(_Refusal):
+    """No server answered."""
 
 
 class _Run:
     """One call of :func:`fetch`: the files stored so far, and the failures of URLs."""
 
-    def __init__(
-        self, name: str, folder: Path, scratch: Path, timeout: float, report: Report
-    ) -> None:
-        self.name, self.folder, self.scratch = name, folder, scratch
-        self.timeout, self.report = timeout, report
+    def __init__(self, folder: Path, scratch: Path, timeout: float, report: Report) -> None:
+        self.folder, self.scratch, self.timeout, self.report = folder, scratch, timeout, report
         self.stored: dict[str, Stored] = {}
         self.refusals: dict[str, list[str]] = {}
         #: Unreachable servers, which are not tried again.
-        self.unreachable: dict[str, _Refusal] = {}
+        self.unreachable: dict[str, _Unreachable] = {}
         self.reached = False
 
-    def files(self, missing: Sequence[File], bases: Sequence[str]) -> dict[str, Stored]:
-        """Return the missing files, downloaded into the folder."""
-        for file in missing:
-            inside = quote(f"{self.name}/{file.name}")
-            for url in (*(f"{base}/{inside}" for base in bases), *file.urls):
-                path = self._download(url, [file], file.sha256, file.size)
-                if path is not None:
-                    self._store(file, path.read_bytes(), url)
-                    break
-        for url in dict.fromkeys(url for file in missing for url in file.archives):
-            files = [f for f in missing if url in f.archives and f.name not in self.stored]
-            path = self._download(url, files, None, None) if files else None
-            if path is not None:
-                self._unpack(path, files, url)
-        if len(self.stored) < len(missing):
-            raise ShroomError(self._sentence(len(missing)))
-        return self.stored
-
-    def _download(
-        self, url: str, files: Sequence[File], sha256: str | None, size: int | None
-    ) -> Path | None:
-        """Return the path of the downloaded file; ``None`` if the download failed."""
-        host = urlsplit(url).netloc
-        try:
-            if host in self.unreachable:
-                raise self.unreachable[host]
-            progress = _Progress(url, self.report, MOST if size is None else size)
-            path = _retrieve(url, sha256, self.scratch, self.timeout, progress)
-        except _Refusal as refusal:
-            self.reached |= refusal.reached
-            if not refusal.reached:
-                self.unreachable[host] = refusal
-            self._refuse(files, url, str(refusal))
-            return None
-        self.reached = True
-        return path
-
-    def _unpack(self, archive: Path, files: Sequence[File], url: str) -> None:
-        missing = {file.sha256: file for file in files}
+    def attempt(self, url: str, files: Sequence[File], *, is_archive: bool) -> None:
+        """Store the files that are still missing and that the URL returns."""
+        missing = [file for file in files if file.name not in self.stored]
         contents: dict[str | None, bytes] = {}
         reason = "contains no file with the expected sha256"
         try:
-            contents.update(members(archive, [file.size for file in files]))
+            if missing:
+                contents = self._contents(url, missing, is_archive=is_archive)
+        except _Refusal as refusal:
+            reason = printable(str(refusal))
+        for file in missing:
+            refusals = self.refusals.setdefault(file.name, [])
+            if file.sha256 in contents:
+                target = self.folder / file.name
+                write_atomically(target, contents[file.sha256])
+                self.stored[file.name] = stored_at(file, target, url, tuple(refusals))
+            else:
+                refusals.append(f"{url} {reason}")
+
+    def _contents(
+        self, url: str, files: Sequence[File], *, is_archive: bool
+    ) -> dict[str | None, bytes]:
+        """Return the downloaded files by their expected hash."""
+        host = urlsplit(url).netloc
+        sha256, size = (None, None) if is_archive else (files[0].sha256, files[0].size)
+        if host in self.unreachable:
+            raise self.unreachable[host]
+        try:
+            progress = _Progress(url, self.report, MOST if size is None else size)
+            path = _retrieve(url, sha256, self.scratch, self.timeout, progress)
+        except _Unreachable as error:
+            self.unreachable[host] = error
+            raise
+        finally:
+            self.reached |= host not in self.unreachable
+        if not is_archive:
+            return {sha256: path.read_bytes()}
+        try:
+            return dict(members(path, [file.size for file in files]))
         except _DAMAGES as error:
-            reason = printable(f"cannot be read as an archive ({error})")
-        for sha256 in missing.keys() & contents.keys():
-            file = missing.pop(sha256)
-            self._store(file, contents[sha256], url)
-        self._refuse(missing.values(), url, reason)
+            raise _Refusal(f"cannot be read as an archive ({error})") from error
 
-    def _refuse(self, files: Iterable[File], url: str, reason: str) -> None:
-        for file in files:
-            self.refusals.setdefault(file.name, []).append(f"{url} {reason}")
-
-    def _store(self, file: File, content: bytes, url: str) -> None:
-        target = self.folder / file.name
-        write_atomically(target, content)
-        self.stored[file.name] = stored_at(
-            file, target, url, tuple(self.refusals.pop(file.name, ()))
-        )
-
-    def _sentence(self, missing: int) -> str:
+    def sentence(self, missing: int) -> str:
         """Return the message: missing files, the answer of each mirror, and what to do."""
         names: dict[str, list[str]] = {}
-        for name, refusals in self.refusals.items():
+        left = {name: it for name, it in self.refusals.items() if name not in self.stored}
+        for name, refusals in left.items():
             names.setdefault("; ".join(refusals), []).append(name)
         listed = "; ".join(f"{_listed(files)}: {reasons}" for reasons, files in names.items())
-        count = f"{len(self.refusals)} of {counted(missing, 'file')} could not be downloaded"
-        them = "it" if len(self.refusals) == 1 else "them"
+        count = f"{len(left)} of {counted(missing, 'file')} could not be downloaded"
+        them = "it" if len(left) == 1 else "them"
         way_out = f"put {them} into {self.folder} by hand, or specify a mirror with --mirror"
         if not self.reached:
             count = f"no server can be reached (check the network connection); {count}"
             way_out = f"download {them} elsewhere and {way_out}"
-        return f"{self.name}: {count} ({listed}); {way_out}"
+        return f"{count} ({listed}); {way_out}"
 
 
 def _listed(names: list[str]) -> str:
@@ -243,15 +235,15 @@ def _retrieve(
         return Path(pooch.retrieve(url, sha256, name, folder, downloader=downloader))
     except requests.HTTPError as error:
         answer = str(error).partition(" for url")[0]  # such as 404 Client Error: Not Found
-        raise _Refusal(printable(f"answered {answer}")) from None
+        raise _Refusal(f"answered {answer}") from None
     except requests.Timeout as error:
-        raise _Refusal(f"did not respond within {timeout:g} seconds", reached=False) from error
+        raise _Unreachable(f"did not respond within {timeout:g} seconds") from error
     except requests.ConnectionError as error:
         # Without the names of the classes around the reason.
         reason = str(error).rpartition(": ")[2].rstrip("\"')")
-        raise _Refusal(printable(f"cannot be reached: {reason}"), reached=False) from error
+        raise _Unreachable(f"cannot be reached: {reason}") from error
     except (requests.RequestException, ValueError) as error:  # ValueError: wrong hash
-        raise _Refusal(printable(str(error).partition(". Deleted")[0])) from error
+        raise _Refusal(str(error).partition(". Deleted")[0]) from error
 
 
 class _Progress:

@@ -81,40 +81,31 @@ def _file(table: dict[str, Any]) -> File:
     return File(**{**table, **addresses})
 
 
-def _sources() -> dict[str, Source]:
-    tables = tomllib.loads(Path(__file__).with_name("sources.toml").read_text(encoding="utf-8"))
-    return {
-        name: Source(name, tuple(map(_file, table["files"])), table.get("by_hand", ""))
-        for name, table in tables.items()
-    }
-
-
+_TABLES = tomllib.loads(Path(__file__).with_name("sources.toml").read_text(encoding="utf-8"))
 #: By name of the data set.
-SOURCES = _sources()
+SOURCES = {
+    name: Source(name, tuple(map(_file, table["files"])), table.get("by_hand", ""))
+    for name, table in _TABLES.items()
+}
 
 
 def cached(name: str) -> Path | None:
     """Return the folder of a downloaded data set, or ``None`` if one of its files is missing."""
     # Files are identified by name and size, which is fast: fetching has verified their hashes.
-    if data_set(name).name not in SOURCES:
-        return None
+    listed = SOURCES.get(data_set(name).name)
     folder = cache_folder(name)
-    for file in source(name).files:
-        path = folder / file.name
-        if not path.is_file() or file.size not in (None, path.stat().st_size):
-            return None
-    return folder
+    files = [(folder / file.name, file.size) for file in listed.files] if listed else []
+    is_whole = all(path.is_file() and size in (None, path.stat().st_size) for path, size in files)
+    return folder if listed and is_whole else None
 
 
 def present_files(listing: Source, folder: Path) -> dict[str, Stored]:
     """Return the files of a data set that a folder contains, by name."""
-    present = {}
-    for file in listing.files:
-        path = folder / file.name
-        if not path.exists():
-            continue
-        stored = present[file.name] = stored_at(file, path)
-        if file.sha256 and not stored.verified:
+    paths = [(file, folder / file.name) for file in listing.files]
+    present = {file.name: stored_at(file, path) for file, path in paths if path.exists()}
+    for file, path in paths:
+        stored = present.get(file.name)
+        if stored and file.sha256 and not stored.verified:
             raise ShroomError(
                 f"{path} differs from the public file: expected sha256 {file.sha256}, got "
                 f"{stored.sha256}; to replace it, add --force"
@@ -133,11 +124,9 @@ def stored_at(
 
 def place_of(name: str) -> Path | None:
     """Return the folder of a data set in ``SHROOM_DATA``, or else of its downloaded files."""
-    for folder in (name, _FOLDERS.get(name, name)):
-        place = in_data_folder(folder)
-        if place is not None and place.is_dir():
-            return Path(shown_path(place))
-    return cached(name)
+    places = map(in_data_folder, (name, _FOLDERS.get(name, name)))
+    there = next((place for place in places if place and place.is_dir()), None)
+    return Path(shown_path(there)) if there else cached(name)
 
 
 def path_here(name: str) -> Path:
