@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint, Label
-from shroom.core.problems import ShroomError
 from shroom.detectors.arrays import datapoints_of, proportions
 from shroom.detectors.base import Detector, Items
-from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
+from shroom.detectors.out_of_fold import TrainingItems, reading
 from shroom.detectors.settings import Share, converted
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.folds import Places, even_splits, out_of_fold
@@ -228,7 +227,8 @@ class JSONDetector(FittedDetector):
         return self._loaded(Path(self.model or self.shipped))
 
     def _loaded(self, path: Path) -> Fitted:
-        try:
+        fit = f"shroom fit {self.name} DATA {self.options}-o MODEL"
+        with reading(path, f"a model of the detector {self.name}", f"to fit a model, use: {fit}"):
             data = path.read_bytes()
             content = json.loads(data)
             model, threshold = self._read(content, path), 0.5
@@ -236,11 +236,3 @@ class JSONDetector(FittedDetector):
                 threshold = converted("threshold", content["threshold"], Share)
             items = TrainingItems.from_dict(content["training_items"])
             return Fitted(model, threshold, items, hashlib.sha256(data).hexdigest()[:16])
-        except (ShroomError, *UNREADABLE) as error:
-            if isinstance(error, ShroomError) and str(path) in str(error):
-                raise
-            reason = error if isinstance(error, ShroomError) else why_unreadable(error)
-            raise ShroomError(
-                f"{path} is not a model of the detector {self.name} ({reason}); to fit a model, "
-                f"use: shroom fit {self.name} DATA {self.options}-o MODEL"
-            ) from error

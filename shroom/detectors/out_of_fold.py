@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, by_reference
+from shroom.core.problems import ShroomError
 
 Answer = tuple[float, float]
 Values = NDArray[np.float64]
@@ -20,26 +23,29 @@ Values = NDArray[np.float64]
 #: Decimal places of p in submissions, and so of stored p.
 DECIMALS = 6
 #: The errors that a damaged model file can raise while it is read.
-UNREADABLE = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-    RecursionError,
-)
+UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
 
-def why_unreadable(error: Exception) -> str:
-    """Return why a model file cannot be read; the error is one of ``UNREADABLE``."""
+@contextmanager
+def reading(path: Path, what: str, advice: str) -> Iterator[None]:
+    """Report an error of reading a model as ``path`` that is not ``what``, with advice."""
+    try:
+        yield
+    except (ShroomError, RecursionError, *UNREADABLE) as error:
+        if isinstance(error, ShroomError) and str(path) in str(error):
+            raise
+        raise ShroomError(f"{path} is not {what} ({_reason(error)}); {advice}") from error
+
+
+def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if isinstance(error, KeyError):
         return f'"{error.args[0]}" is missing'
     if isinstance(error, json.JSONDecodeError):
         return f"invalid JSON: {error}"
-    return str(error) if isinstance(error, ValueError) else "the JSON does not describe a model"
+    is_known = isinstance(error, (ShroomError, ValueError))
+    return str(error) if is_known else "the JSON does not describe a model"
 
 
 def fingerprints(point: Datapoint) -> list[str]:
