@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, Rule
 from shroom.core.problems import ShroomError, show
 from shroom.detectors.base import Detector
-from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows, best_rows, parts_of
+from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows, parts_of
 from shroom.detectors.settings import Names, Share
 from shroom.inference import classifier, hub
 from shroom.inference.run_settings import RUN, Run
@@ -180,42 +181,35 @@ class _Classifier:
 
     def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run) -> NDArray[np.float64]:
         """Return the probabilities of entailment, neutral, contradiction: shape [n, 3]."""
-        room = self._reader.room
-        lengths = self._reader.lengths(pairs)
-        read = self._windows.read(pairs, lengths <= room, self._parts, self._name, room, run)
+        room, lengths = self._reader.room, self._reader.lengths(pairs)
+        parts = partial(parts_of, self._reader)
+        read = self._windows.read(pairs, lengths <= room, parts, self._name, room, run)
         if read.items is not pairs:
             lengths = self._reader.lengths(read.items)
         shortened = np.minimum(lengths, room)
         logits = self._model.logits(read.items, shortened, self._reader.batch, "nli", run)
-        if logits.shape[1] != len(self._model.config.id2label):
+        classes = len(self._model.config.id2label)
+        if logits.shape[1] != classes:
             raise ShroomError(
                 f"{self._name}: the model returns {logits.shape[1]} numbers for a pair, but its "
-                f"config.json has {len(self._model.config.id2label)} classes"
+                f"config.json has {classes} classes"
             )
         shares = _shares(logits, str(self._model.config.problem_type))
         empty = np.zeros(len(shares))  # of a model without the class neutral
         rows = [empty if place is None else shares[:, place] for place in self._columns]
-        return best_rows(np.column_stack(rows), read, self._windows)
-
-    def _parts(self, pair: tuple[str, str]) -> list[tuple[str, str]]:
-        premises, hyp = parts_of(*pair, self._reader, self._windows)
-        return [(premise, hyp) for premise in premises]
+        return self._windows.best_rows(np.column_stack(rows), read)
 
 
 CLASSES = ("entailment", "neutral", "contradiction")
-_ENTAILMENT, _NEUTRAL, _CONTRADICTION = range(3)
-_ENDS = frozenset((_ENTAILMENT, _CONTRADICTION))
-#: Names of classes, in lower case, without blanks and signs.
+#: The meanings of names of classes, in lower case, without blanks and signs.
 _MEANING = {
-    **dict.fromkeys(["entailment", "entail", "entails", "entailed"], _ENTAILMENT),
-    "neutral": _NEUTRAL,
-    **dict.fromkeys(
-        ["contradiction", "contradict", "contradicts", "contradicted", "contradictory"],
-        _CONTRADICTION,
-    ),
+    **dict.fromkeys(("entailment", "entail", "entails", "entailed"), "entailment"),
+    "neutral": "neutral",
+    **dict.fromkeys(("contradiction", "contradict", "contradicts"), "contradiction"),
+    **dict.fromkeys(("contradicted", "contradictory"), "contradiction"),
 }
 #: Names of the second of two classes: what is not entailed counts as contradicted.
-_NOT_ENTAILED = frozenset(("notentailment", "notentailed", "nonentailment", "noentailment"))
+_NOT_ENTAILED = ("notentailment", "notentailed", "nonentailment", "noentailment")
 
 
 def columns(
@@ -226,7 +220,7 @@ def columns(
     # unless it means contradiction; its opposite is the second column.
     names = [_bare(labels[place]) for place in sorted(labels)]
     listed = ", ".join(show(str(labels[place])) for place in sorted(labels))
-    places: dict[int | None, int] = {}
+    places: dict[str | None, int] = {}
     for meaning, label in given.items():
         place = str(names.index(_bare(label)) if _bare(label) in names else label)
         if place not in map(str, range(len(names))) or int(place) in places.values():
@@ -234,26 +228,26 @@ def columns(
                 f"{meaning}: expected a different class of {name} for each meaning, got "
                 f"{show(label)}; the classes are {listed}"
             )
-        places[CLASSES.index(meaning)] = int(place)
+        places[meaning] = int(place)
     others = [place for place in range(len(names)) if place not in places.values()]
+    ends = {"entailment", "contradiction"}
+    opposite = ends - set(places)
     if len(names) == 1:
-        contradicts = places.get(_CONTRADICTION) == 0 or _MEANING.get(names[0]) == _CONTRADICTION
-        return (1, None, 0) if contradicts and _ENTAILMENT not in places else (0, None, 1)
-    if len(names) == 2 and len(_ENDS & set(places)) == 1:
-        (opposite,) = _ENDS - set(places)
-        places[opposite] = others[0]
-    elif not set(places) >= _ENDS:
-        in_two = dict.fromkeys(_NOT_ENTAILED, _CONTRADICTION) if len(names) == 2 else {}
-        meanings = {**_MEANING, **in_two}
-        places = {**{meanings.get(names[place]): place for place in others}, **places}
-        if None in places or len(places) < len(names) or not set(places) >= _ENDS:
+        contradicts = "contradiction" in places or _MEANING.get(names[0]) == "contradiction"
+        return (1, None, 0) if contradicts and "entailment" not in places else (0, None, 1)
+    if len(names) == 2 and len(opposite) == 1:
+        places[opposite.pop()] = others[0]
+    elif opposite:
+        in_two = dict.fromkeys(_NOT_ENTAILED, "contradiction") if len(names) == 2 else {}
+        places |= {{**_MEANING, **in_two}.get(names[place]): place for place in others}
+        if None in places or len(places) < len(names) or not ends <= set(places):
             raise ShroomError(
                 f"{name}: its class names ({listed}) do not show which class is entailment and "
                 "which is contradiction. Specify both, as in --set entailment=SUPPORTS --set "
                 "contradiction=REFUTES, or correct id2label in config.json according to the model "
                 'card, such as {"0": "contradiction", "1": "neutral", "2": "entailment"}'
             )
-    return places[_ENTAILMENT], places.get(_NEUTRAL), places[_CONTRADICTION]
+    return places["entailment"], places.get("neutral"), places["contradiction"]
 
 
 def labels_of(name: str, config: Any) -> dict[int, str]:
