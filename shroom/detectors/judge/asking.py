@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from shroom.core.paths import cache_folder
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.settings import Count, Natural, Positive, Text, convert_fields
 from shroom.inference.language_model.endpoint import Endpoint
@@ -104,10 +105,10 @@ class Asking:
     @property
     def folder(self) -> Path | None:
         """The folder of answers, or ``None`` if answers are not stored."""
-        if str(self.cache).lower() == "false":
+        name = "true" if self.cache is None else str(self.cache)
+        if name.lower() == "false":
             return None
-        named = self.cache is not None and str(self.cache).lower() != "true"
-        return Path(str(self.cache)).expanduser() if named else cache_folder("judge")
+        return cache_folder("judge") if name.lower() == "true" else Path(name).expanduser()
 
     def sampling(
         self, temperature: float, max_tokens: int, samples: int = 1, seed: int = 0, **more: Any
@@ -143,3 +144,9 @@ class Asking:
         )
         served = name, self.revision, endpoint, sampling, self.budget, self.folder
         return Served(*served, self.concurrency, **more)
+
+
+def longer_answers(unfinished: Sequence[bool]) -> str:
+    """Return advice for answers without a verdict, if ``max_tokens`` cut off some of them."""
+    answers = counted(sum(unfinished), "answer")
+    return f"; increase max_tokens, which cut off {answers}" if any(unfinished) else ""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge.asking import MOST_SAMPLES, Asking
+from shroom.detectors.judge.asking import MOST_SAMPLES, Asking, longer_answers
 from shroom.inference.language_model.model import Estimate, Question, TemplateKind
 from shroom.inference.run_settings import RUN, Run
 
@@ -88,12 +88,11 @@ class SegmentJudge(Asking):
             wrong.append(np.where(share == 0.5, flags[0], share > 0.5))
             p.append(share)
         if unread:
-            advice = f"; increase max_tokens, which cut off {counted(sum(unread), 'answer')}"
             verb = "counts" if len(unread) == 1 else "count"
             run.note(
                 f"{len(unread)} of {counted(len(responses) * self.n, 'answer')} {verb} as "
                 "ALL_CORRECT, as in FELM's program, because the model named no segment"
-                + (advice if any(unread) else "")
+                f"{longer_answers(unread)}"
             )
         return np.concatenate(wrong), np.concatenate(p)
 
