@@ -173,11 +173,9 @@ class Detector:
 
     def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         """Return the threshold for each p; for an out-of-fold p, the threshold of its fold."""
-        default = np.full(len(datapoints), self.threshold_, float)
-        if run.in_sample or self.threshold is not None:
-            return default
-        _, of_folds = self.training_items.out_of_fold(datapoints)
-        return np.where(np.isnan(of_folds), default, of_folds)
+        _, of_folds = self._out_of_fold(datapoints, run)
+        given = np.isnan(of_folds) | (self.threshold is not None)
+        return np.where(given, self.threshold_, of_folds)
 
     @property
     def identity(self) -> str:
@@ -227,11 +225,11 @@ class Detector:
 
     def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
         """Return whether each datapoint is a training item with out-of-fold p: shape [n]."""
-        return ~np.isnan(self._out_of_fold_p(datapoints, run))
+        return ~np.isnan(self._out_of_fold(datapoints, run)[0])
 
-    def _out_of_fold_p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
+    def _out_of_fold(self, datapoints: Sequence[Datapoint], run: Run) -> tuple[Floats, Floats]:
         items = TrainingItems() if run.in_sample else self.training_items
-        return items.out_of_fold(datapoints)[0]
+        return items.out_of_fold(datapoints)
 
     # The methods of a scikit-learn classifier, which needs no base class.
 

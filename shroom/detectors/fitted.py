@@ -128,7 +128,7 @@ class FittedDetector(Detector):
 
         Training items get their stored out-of-fold p, unless ``run.in_sample`` is set.
         """
-        stored = self._out_of_fold_p(datapoints, run)
+        stored, _ = self._out_of_fold(datapoints, run)
         if not np.isnan(stored).any():
             return stored
         return np.where(np.isnan(stored), self._p(datapoints, run), stored)

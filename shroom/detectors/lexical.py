@@ -82,17 +82,14 @@ def features(datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
     # chrF of Popović (2015) by sacrebleu; the shares of the distinct words of each in the other;
     # the logarithm of the ratio of lengths. Of two premises, the one with the higher chrF counts.
     chrf = _chrf()
-    return np.array(
-        [
-            max(_measures(point.hyp, premise, chrf) for premise in premises(point))
-            for point in datapoints
-        ]
-    )
+    rows = [
+        max(_measures(point.hyp, premise, chrf) for premise in premises(point))
+        for point in datapoints
+    ]
+    return np.array(rows)
 
 
-def _measures(
-    hyp: str, premise: str, chrf: Callable[[str, str], float]
-) -> tuple[float, float, float, float]:
+def _measures(hyp: str, premise: str, chrf: Callable[[str, str], float]) -> tuple[float, ...]:
     words, reference = (set(_WORD.findall(text.lower())) for text in (hyp, premise))
     shared = len(words & reference)
     return (

@@ -76,13 +76,10 @@ class SpanDetector(Detector):
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return the expected share of marked characters in each hypothesis: shape [n]."""
-        marked = zip(datapoints, self._marked(datapoints, run))
-        return np.array(
-            [
-                min(1.0, sum((s.end - s.start) * s.prob for s, _ in spans) / max(1, len(point.hyp)))
-                for point, spans in marked
-            ]
-        )
+        marked = self._marked(datapoints, run)
+        sizes = [sum((s.end - s.start) * s.prob for s, _ in spans) for spans in marked]
+        lengths = [max(1, len(point.hyp)) for point in datapoints]
+        return np.minimum(1, np.array(sizes) / lengths)
 
     def columns(
         self, datapoints: Sequence[Datapoint], run: Run = RUN, annotation: Annotation | None = None
@@ -92,11 +89,8 @@ class SpanDetector(Detector):
             self._check_label(self.label, labels)
         marked = self._marked(datapoints, run, labels)
         if labels:
-            return {
-                LABELS: [
-                    [{**s._asdict(), "label": label} for s, label in spans] for spans in marked
-                ]
-            }
+            own = [[{**s._asdict(), "label": label} for s, label in spans] for spans in marked]
+            return {LABELS: own}
         soft = [[span for span, _ in spans] for spans in marked]
         hard = [hard_of([span._replace(prob=1.0) for span in likeliest(spans)]) for spans in soft]
         return {

@@ -5,8 +5,9 @@ In Mu-SHROOM, names, numbers and words that are not in the question are marked f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -87,25 +88,20 @@ class Spans(SpanDetector, JSONDetector):
     def _fit(self, datapoints: Sequence[Datapoint], p: Floats, run: Run) -> None:
         """Fit on the share of the annotators who marked each word; p is not used."""
         del p, run
-        values, targets, importance = [], [], []
-        for point in datapoints:
-            bounds, of_words = features(point.src, point.hyp)
-            values.append(of_words)
-            targets.append(_targets(point, bounds))
-            # The score is a mean over answers, and the words of one answer are alike.
-            importance.append(np.full(len(bounds), 1 / np.sqrt(max(1, len(bounds)))))
-        columns = np.concatenate(values)
+        words = [features(point.src, point.hyp) for point in datapoints]
+        targets = [_targets(point, bounds) for point, (bounds, _) in zip(datapoints, words)]
+        columns = np.concatenate([values for _, values in words])
         if not len(columns):
             raise ShroomError(
                 "the hypotheses have no words, so the spans detector cannot be fitted"
             )
         mean, scale = columns.mean(axis=0), columns.std(axis=0)
         scale[scale < 1e-6] = 1.0
+        # The score is a mean over answers, and the words of one answer are alike.
+        sizes = np.array([len(bounds) for bounds, _ in words])
+        importance = np.repeat(1 / np.sqrt(np.maximum(1, sizes)), sizes)
         weights = fit_logistic(
-            (columns - mean) / scale,
-            np.concatenate(targets),
-            _C,
-            importance=np.concatenate(importance),
+            (columns - mean) / scale, np.concatenate(targets), _C, importance=importance
         )
         slopes = weights[1:] / scale
         self._state = Fitted(_Weights(float(weights[0] - mean @ slopes), slopes))
@@ -153,34 +149,31 @@ def features(question: str, answer: str) -> tuple[Bounds, Floats]:
     # the start of a sentence do not count; a length is at most 12, over 12.
     bounds = word_spans(answer)
     words = [answer[start:end] for start, end in bounds]
+    folded, n = [word.casefold() for word in words], len(words)
     asked = {question[start:end].casefold() for start, end in word_spans(question)}
-    stems = {word[:_STEM] for word in asked if len(word) >= _STEM}
-    before: set[str] = set()
-    rows, starts, later = [], True, False
-    for place, word in enumerate(words):
-        folded = word.casefold()
-        in_question = folded in asked or (len(folded) >= _STEM and folded[:_STEM] in stems)
-        digit = any(map(str.isdigit, word))
-        capital = word[0].isupper() and not starts
-        sign = not any(map(str.isalnum, word))
-        length = min(len(word), _LONG) / _LONG
-        row = (in_question, digit, capital, sign, length, folded in before, later)
-        rows.append((*row, np.log1p(place)))
-        before.add(folded)
-        starts = word[-1] in _ENDS
-        later = later or starts
-    n = len(words)
-    own = np.array(rows, np.float64).reshape(n, 8)
-    in_questions, digits, capitals, signs, _, _, laters, _ = own.T
-    of_answer = (np.log1p(n), in_questions.sum() / max(1, n), digits.sum() / max(1, n))
-    crosses = (in_questions * digits, in_questions * capitals, laters * capitals)
-    neighbours = [
-        beside[place : place + n]
-        for column in (in_questions, signs)
-        for beside in [np.concatenate(([0.0], column, [0.0]))]
-        for place in (2, 0)
-    ]
-    return bounds, np.column_stack([own, np.tile(of_answer, (n, 1)), *crosses, *neighbours])
+    asked_stems = {word[:_STEM] for word in asked if len(word) >= _STEM}
+    stems = [word[:_STEM] if len(word) >= _STEM else None for word in folded]
+    after_end = [False, *(word[-1] in _ENDS for word in words)][:n]
+    first: dict[str, int] = {}
+
+    in_question = _numbers(w in asked or stem in asked_stems for w, stem in zip(folded, stems))
+    digit = _numbers(any(map(str.isdigit, word)) for word in words)
+    starts = [True, *after_end[1:]]
+    capital = _numbers(w[0].isupper() and not start for w, start in zip(words, starts))
+    sign = _numbers(not any(map(str.isalnum, word)) for word in words)
+    length = _numbers(min(len(word), _LONG) / _LONG for word in words)
+    repeated = _numbers(first.setdefault(w, place) < place for place, w in enumerate(folded))
+    later = _numbers(accumulate(after_end, max))
+    own = (in_question, digit, capital, sign, length, repeated, later, np.log1p(np.arange(n)))
+    of_answer = (np.log1p(n), in_question.sum() / max(1, n), digit.sum() / max(1, n))
+    crosses = (in_question * digit, in_question * capital, later * capital)
+    padded = np.pad(in_question, 1), np.pad(sign, 1)
+    neighbours = [part for column in padded for part in (column[2:], column[:-2])]
+    return bounds, np.column_stack([*own, np.tile(of_answer, (n, 1)), *crosses, *neighbours])
+
+
+def _numbers(values: Iterable[float]) -> Floats:
+    return np.array(list(values), np.float64)
 
 
 def _with_blanks(bounds: Bounds, p: list[float]) -> list[SoftSpan]:

@@ -133,15 +133,8 @@ class Asking:
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:
             return Local(name, self.revision, mode, sampling, words, cut)
-        endpoint = Endpoint(
-            self.endpoint,
-            mode or "chat",
-            self.api_key_env,
-            self.timeout,
-            self.retries,
-            self.per_minute,
-            shorter,
-        )
+        limits = self.timeout, self.retries, self.per_minute
+        endpoint = Endpoint(self.endpoint, mode or "chat", self.api_key_env, *limits, shorter)
         served = name, self.revision, endpoint, sampling, self.budget, self.folder
         return Served(*served, self.concurrency, **more)
 
