@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shroom.core.extras import install_hint, require
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, show
+from shroom.detectors.arrays import Floats
 from shroom.detectors.pairs import Windowed, Windows
 from shroom.inference import hub
 from shroom.inference.compute import batches, compute
@@ -73,7 +74,7 @@ class SentenceEncoder:
         fits = np.array([options.cut or length[text] <= most for text, _ in pairs], bool)
         return options.read(pairs, fits, parts, self._name, self._room, run)
 
-    def embed(self, texts: Sequence[str], run: Run) -> NDArray[np.float64]:
+    def embed(self, texts: Sequence[str], run: Run) -> Floats:
         """Return unit vectors, [n, dimensions]; only the beginning of a long text is read."""
         if not self._listed:
             run.note(f"{self._name}: no modules.json, so the token vectors are averaged")
@@ -105,7 +106,7 @@ class SentenceEncoder:
         number = counts(self._tokenizer, read.values())
         return {text: number[form] for text, form in read.items()}
 
-    def _embedded(self, texts: list[str]) -> NDArray[np.float64]:
+    def _embedded(self, texts: list[str]) -> Floats:
         import torch
 
         batch = _tokens(self._tokenizer, texts, self._room).to(self._model.device)
@@ -193,7 +194,7 @@ class BertScore:
         self.model, self.revision = model, revision
         self._loaded: dict[str | None, tuple[Any, Any]] = {}
 
-    def agreement(self, items: Sequence[tuple[Any, ...]], run: Run = RUN) -> NDArray[np.float64]:
+    def agreement(self, items: Sequence[tuple[Any, ...]], run: Run = RUN) -> Floats:
         """Return each item's mean over samples of the best F1 of their sentences: in [0, 1]."""
         # An item is a sentence, the sentences of a sample, those of the next, and so on.
         tokenizer, encoder = self._load(run.device)
@@ -212,7 +213,7 @@ class BertScore:
         vectors: dict[str, NDArray[np.float32]] = {}
         run = replace(run, device=str(encoder.device))
 
-        def work(batch: list[tuple[Any, ...]]) -> NDArray[np.float64]:
+        def work(batch: list[tuple[Any, ...]]) -> Floats:
             if sum(vector.size for vector in vectors.values()) > _KEPT:
                 vectors.clear()
             distinct = {text for item in batch for text in _texts(item)}

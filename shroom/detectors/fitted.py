@@ -6,17 +6,16 @@ import copy
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.datapoint import Datapoint, Label
-from shroom.detectors.arrays import datapoints_of, proportions
+from shroom.core.datapoint import Label
+from shroom.detectors.arrays import Datapoints, Floats, datapoints_of, proportions
 from shroom.detectors.base import Detector, Items
 from shroom.detectors.out_of_fold import TrainingItems, reading
 from shroom.detectors.settings import Share, converted
@@ -24,8 +23,6 @@ from shroom.inference.run_settings import RUN, Run
 from shroom.learners.folds import Places, even_splits, out_of_fold
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ class FittedDetector(Detector):
         self.remember(TrainingItems.of(datapoints))
         return self
 
-    def _fit(self, datapoints: Sequence[Datapoint], p: Floats, run: Run) -> None:
+    def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         """Fit the detector on the annotators' proportions p: shape [n], in [0, 1]."""
         raise NotImplementedError
 
@@ -119,11 +116,11 @@ class FittedDetector(Detector):
         """Return the state that the settings specify; by default, an empty one."""
         return Fitted()
 
-    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
+    def _p(self, datapoints: Datapoints, run: Run) -> Floats:
         """Return the fitted model's p of one datapoint or more: shape [n], in [0, 1]."""
         raise NotImplementedError
 
-    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+    def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
 
         Training items get their stored out-of-fold p, unless ``run.in_sample`` is set.
@@ -133,9 +130,7 @@ class FittedDetector(Detector):
             return stored
         return np.where(np.isnan(stored), self._p(datapoints, run), stored)
 
-    def out_of_fold(
-        self, datapoints: Sequence[Datapoint], p: Floats, folds: int
-    ) -> tuple[Floats, Floats]:
+    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> tuple[Floats, Floats]:
         """Return cross-validated p and thresholds, from copies fitted on the other folds.
 
         Datapoints with the same hypothesis or target are in one fold.
@@ -164,7 +159,7 @@ class FittedDetector(Detector):
         return predicted[:, 0], predicted[:, 1]
 
     def cross_validate(
-        self, files: Mapping[str, Sequence[Datapoint]], folds: int
+        self, files: Mapping[str, Datapoints], folds: int
     ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
         """Return the training items to remember, and their cross-validated figures.
 

@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint, Rule
+from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError, show
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows, parts_of
 from shroom.detectors.settings import Names, Share
@@ -87,7 +87,7 @@ class NLI(Detector):
     def _revisions(self) -> Sequence[str | None]:
         return self.revision or (None,) * len(self.model)
 
-    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+    def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
         pairs = Pairs.of(datapoints, self.premises)
         by_model = self._by_model(pairs.texts, run)
         p = [pairs.best(p_from(rows[:, 0], rows[:, 2], self.formula)) for rows in by_model]
@@ -102,9 +102,7 @@ class NLI(Detector):
     def identity(self) -> str:
         return "+".join(map(hub.identity, self.model, self._revisions))
 
-    def probabilities(
-        self, pairs: Sequence[tuple[str, str]], run: Run = RUN
-    ) -> NDArray[np.float64]:
+    def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run = RUN) -> Floats:
         """Return the models' mean probabilities for pairs of premise and hypothesis.
 
         Parameters
@@ -124,7 +122,7 @@ class NLI(Detector):
         texts = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
         return np.asarray(np.mean(self._by_model(texts, run), axis=0))
 
-    def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[NDArray[np.float64]]:
+    def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[Floats]:
         key = (run.device, run.precision)
         if key not in self._loaded:
             windows = Windows(self.windows, self.overlap)
@@ -138,10 +136,10 @@ class NLI(Detector):
 
 
 def p_from(
-    entailment: NDArray[np.float64],
-    contradiction: NDArray[np.float64],
+    entailment: Floats,
+    contradiction: Floats,
     formula: Formula = "c/(c+e)",
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return p(Hallucination) from probabilities; C/(C+E) is 0.5 if both are 0."""
     if formula == "c":
         return contradiction
@@ -151,7 +149,7 @@ def p_from(
     return np.where(total > 0, contradiction / np.where(total > 0, total, 1), 0.5)
 
 
-def _shares(logits: NDArray[np.float64], problem: str) -> NDArray[np.float64]:
+def _shares(logits: Floats, problem: str) -> Floats:
     """Return the probabilities of the classes; for a single class, its p and 1 - p."""
     from scipy.special import expit, softmax
 
@@ -179,7 +177,7 @@ class _Classifier:
         self._name, self._windows = name, windows
         self._reader = PairReader(self._model.tokenizer, self._model.room)
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run) -> NDArray[np.float64]:
+    def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run) -> Floats:
         """Return the probabilities of entailment, neutral, contradiction: shape [n, 3]."""
         room, lengths = self._reader.room, self._reader.lengths(pairs)
         parts = partial(parts_of, self._reader)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, by_reference
 from shroom.core.problems import ShroomError
+from shroom.detectors.arrays import Datapoints, Flags, Floats
 
 Answer = tuple[float, float]
-Values = NDArray[np.float64]
 
 #: Decimal places of p in submissions, and so of stored p.
 DECIMALS = 6
@@ -71,9 +70,9 @@ class TrainingItems:
     @classmethod
     def of(
         cls,
-        datapoints: Sequence[Datapoint],
-        p: Values | None = None,
-        thresholds: Values | None = None,
+        datapoints: Datapoints,
+        p: Floats | None = None,
+        thresholds: Floats | None = None,
     ) -> TrainingItems:
         """Return the items of a training set, with their out-of-fold p and thresholds if known."""
         answers: Iterable[Answer | None] = [None] * len(datapoints)
@@ -108,14 +107,14 @@ class TrainingItems:
         text = json.dumps(self.to_dict(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def contain(self, datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:
+    def contain(self, datapoints: Datapoints) -> Flags:
         """Return which datapoints are training items: shape [n]."""
         if not self.answers:
             return np.zeros(len(datapoints), bool)
         known = (any(key in self.answers for key in fingerprints(point)) for point in datapoints)
         return np.fromiter(known, bool)
 
-    def out_of_fold(self, datapoints: Sequence[Datapoint]) -> tuple[Values, Values]:
+    def out_of_fold(self, datapoints: Datapoints) -> tuple[Floats, Floats]:
         """Return the out-of-fold p of each datapoint and its threshold, or NaN: shape [n] each."""
         p, thresholds = np.full((2, len(datapoints)), math.nan)
         for place, point in enumerate(datapoints if self.answers else ()):

@@ -12,8 +12,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, premises
-from shroom.core.extras import install_hint
-from shroom.core.problems import ShroomError
+from shroom.core.extras import require
+from shroom.detectors.arrays import Datapoints, Flags, Floats
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import PairReader, beginning, plain, windows
 
@@ -48,7 +48,7 @@ class Pairs:
     @classmethod
     def of(
         cls,
-        datapoints: Sequence[Datapoint],
+        datapoints: Datapoints,
         premises: Callable[[Datapoint], Sequence[str]] = premises,
     ) -> Pairs:
         """Return the pairs of each datapoint and its premises, in order."""
@@ -66,11 +66,11 @@ class Pairs:
         """The pairs without their tasks, as a model can read them."""
         return [(plain(premise), plain(hyp)) for _, premise, hyp in self.items]
 
-    def best(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def best(self, p: Floats) -> Floats:
         """Return the lowest p of each datapoint over its premises: shape [n]."""
         return p[self.places_of_best(p)]
 
-    def places_of_best(self, p: NDArray[np.float64]) -> NDArray[np.intp]:
+    def places_of_best(self, p: Floats) -> NDArray[np.intp]:
         """Return the place of each datapoint's first pair with the lowest p: shape [n]."""
         order = np.lexsort((p, self.owner))
         return np.asarray(order[np.searchsorted(self.owner[order], np.arange(self.n))])
@@ -85,12 +85,9 @@ class Encoding:
     # The side of each token is used as attention mask, as token type, and to pool each side.
 
     def __init__(self, path: str | Path, padding: int, room: int = MAX_TOKENS) -> None:
-        try:
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise ShroomError(
-                f"the cross-encoder needs tokenizers and onnxruntime: {install_hint('onnx')}"
-            ) from error
+        require("onnx", "onnxruntime", "tokenizers")
+        from tokenizers import Tokenizer
+
         self._tokenizer: Any = Tokenizer.from_file(str(path))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -160,7 +157,7 @@ class Windowed(Generic[Item]):
         """The number of each pair's inputs."""
         return np.diff(np.append(self.starts, len(self.items)))
 
-    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def mean(self, values: Floats) -> Floats:
         """Return the mean value of each pair's inputs; for rows, in each column."""
         sums = np.add.reduceat(values, self.starts)
         return np.asarray(sums / self.sizes.reshape(-1, *[1] * (values.ndim - 1)))
@@ -181,7 +178,7 @@ class Windows:
     def read(
         self,
         pairs: Sequence[Item],
-        fits: NDArray[np.bool_],
+        fits: Flags,
         parts: Callable[[Item, Windows], list[Item]],
         model: str,
         room: int,
@@ -214,13 +211,13 @@ class Windows:
             )
         return Windowed([item for items in by_pair for item in items], np.cumsum(sizes) - sizes)
 
-    def folded(self, p: NDArray[np.float64], read: Windowed[Any]) -> NDArray[np.float64]:
+    def folded(self, p: Floats, read: Windowed[Any]) -> Floats:
         """Return one value for each pair from the values of its windows."""
         if self.aggregate == "mean":
             return read.mean(p)
         return np.asarray(np.minimum.reduceat(p, read.starts))
 
-    def best_rows(self, rows: NDArray[np.float64], read: Windowed[Any]) -> NDArray[np.float64]:
+    def best_rows(self, rows: Floats, read: Windowed[Any]) -> Floats:
         """Return a row (entailment, neutral, contradiction) for each pair from its windows'."""
         # A premise entails a hypothesis if one of its windows does. It contradicts the hypothesis
         # if one window does and no other supports it, so C is at most 1 - E. In an unrelated

@@ -19,12 +19,12 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.word_spans import spans
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Aggregate, Overlap
 from shroom.detectors.settings import File, Names, Share
@@ -119,12 +119,12 @@ class SelfCheck(Detector):
         if self.variant == "bertscore" and several:
             raise ShroomError("the variant bertscore accepts only one model and one revision")
 
-    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+    def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
         return self.against([p.hyp for p in datapoints], self._samples.of(datapoints), run)
 
     def against(
         self, texts: Sequence[str], samples: Sequence[tuple[str, ...]], run: Run = RUN
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return p(Hallucination) of texts by the samples of each: shape [n]."""
         p = np.full(len(texts), 0.5)
         judged = [place for place, text in enumerate(texts) if text.strip()]
@@ -158,7 +158,7 @@ class SelfCheck(Detector):
             )
         return Samples.read(self.samples)
 
-    def _bertscore(self, pairs: list[_Pair], run: Run) -> tuple[list[int], NDArray[np.float64]]:
+    def _bertscore(self, pairs: list[_Pair], run: Run) -> tuple[list[int], Floats]:
         """Return p of each sentence, and the place of its hypothesis."""
         from shroom.detectors.embeddings import BertScore
 
@@ -173,7 +173,7 @@ class SelfCheck(Detector):
         owner = [place for place, (hyp, _) in enumerate(pairs) for _ in sentences(hyp)]
         return owner, 1 - self._judge.agreement(items, run)
 
-    def _contradiction(self, pairs: list[_Pair], run: Run) -> tuple[list[int], NDArray[np.float64]]:
+    def _contradiction(self, pairs: list[_Pair], run: Run) -> tuple[list[int], Floats]:
         """Return p of each pair of sample and hypothesis, and the place of the hypothesis."""
         from shroom.detectors.nli import NLI, p_from
 
@@ -253,7 +253,7 @@ class Samples:
         """A digest of the samples that does not depend on the file's path."""
         return hashlib.sha256(json.dumps(self.rows).encode()).hexdigest()[:16]
 
-    def of(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
+    def of(self, datapoints: Datapoints) -> list[tuple[str, ...]]:
         """Return the samples of each datapoint, by id if the rows have ids, otherwise by order."""
         if self.rows and self.rows[0].id is not None:
             return self._by_id(datapoints)
@@ -271,7 +271,7 @@ class Samples:
                 )
         return [row.texts for row in self.rows]
 
-    def _by_id(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
+    def _by_id(self, datapoints: Datapoints) -> list[tuple[str, ...]]:
         places: dict[Any, int] = {}
         for index, row in enumerate(self.rows):
             if places.setdefault(row.id, index) != index:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.embeddings import SentenceEncoder
 from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows
@@ -76,12 +75,12 @@ class Similarity(JSONDetector):
         self._encoders: dict[str | None, SentenceEncoder] = {}
         self._known: dict[tuple[str | None, str, str], float] = {}
 
-    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
+    def _p(self, datapoints: Datapoints, run: Run) -> Floats:
         distances, tasks = self._distances(datapoints, run)
         curves = self._distance.curves
         return curves.p(distances[:, None], tasks) if curves else np.clip(distances, 0, 1)
 
-    def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
+    def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         if not datapoints:
             raise ShroomError("fitting needs labelled datapoints")
         if not 0 < p.sum() < len(p):
@@ -169,9 +168,7 @@ class Similarity(JSONDetector):
             )
         return replace(fitted, model=distance)
 
-    def _distances(
-        self, datapoints: Sequence[Datapoint], run: Run
-    ) -> tuple[NDArray[np.float64], list[str]]:
+    def _distances(self, datapoints: Datapoints, run: Run) -> tuple[Floats, list[str]]:
         """Return 1 - cosine of each datapoint, and its task."""
         points = Pairs.of(datapoints, self.premises)
         keys = [(run.device, *pair) for pair in points.texts]

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans as word_spans
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.settings import File, Text
@@ -28,7 +28,6 @@ from shroom.metrics.span_arrays import Spans as SpanArrays
 from shroom.metrics.span_metrics import everything, iou, rho
 from shroom.scoring.kinds.span_values import SoftSpan, hard_of
 
-Floats = NDArray[np.float64]
 Bounds = list[tuple[int, int]]
 
 MODEL = Path(__file__).parent.parent / "models" / "spans" / "model.json"
@@ -72,7 +71,7 @@ class Spans(SpanDetector, JSONDetector):
     model: File | None = None
     label: Text | None = field(default=None, kw_only=True)
 
-    def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> list[list[SoftSpan]]:
+    def mark(self, datapoints: Datapoints, run: Run = RUN) -> list[list[SoftSpan]]:
         """Return the likeliest words of each hypothesis and the space between, with their p."""
         # The others have none: rho counts unmarked characters as tied, and many words of a small p
         # would make the expected union too large.
@@ -85,7 +84,7 @@ class Spans(SpanDetector, JSONDetector):
             marked.append(likeliest(_with_blanks(bounds, p.tolist())))
         return marked
 
-    def _fit(self, datapoints: Sequence[Datapoint], p: Floats, run: Run) -> None:
+    def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         """Fit on the share of the annotators who marked each word; p is not used."""
         del p, run
         words = [features(point.src, point.hyp) for point in datapoints]
@@ -107,7 +106,7 @@ class Spans(SpanDetector, JSONDetector):
         self._state = Fitted(_Weights(float(weights[0] - mean @ slopes), slopes))
 
     def cross_validate(
-        self, files: Mapping[str, Sequence[Datapoint]], folds: int
+        self, files: Mapping[str, Datapoints], folds: int
     ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
         """Return the training items, and cross-validated IoU and rho; the spans are not stored."""
         points = [point for file in files.values() for point in file]
@@ -199,7 +198,7 @@ def _targets(point: Datapoint, bounds: Bounds) -> Floats:
     return np.array([marked[start:end].mean() for start, end in bounds])
 
 
-def _figures(points: Sequence[Datapoint], soft: Sequence[Sequence[SoftSpan]]) -> dict[str, Any]:
+def _figures(points: Datapoints, soft: Sequence[Sequence[SoftSpan]]) -> dict[str, Any]:
     """Return the scores of spans by Mu-SHROOM's metrics, and the IoU of marking everything."""
     lengths = [len(point.hyp) for point in points]
     gold = [[SoftSpan(*span) for span in point.spans or ()] for point in points]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -11,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint, Rule
-from shroom.core.extras import install_hint
+from shroom.core.datapoint import Rule
+from shroom.core.extras import require
 from shroom.core.problems import ShroomError
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.cross_encoder.model_folder import ModelFolder, loaded
 from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.fitted import Fitted, FittedDetector
@@ -95,7 +95,7 @@ class CrossEncoder(Schedule, FittedDetector):
     def identity(self) -> str:
         return f"{self.name} {self._fitted().digest}"
 
-    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
+    def _p(self, datapoints: Datapoints, run: Run) -> Floats:
         model, pairs = self._model, Pairs.of(datapoints, self.premises)
         encoding, precision = model.encoding, model.precision(run)
         distinct = list(dict.fromkeys(pairs.items))
@@ -123,13 +123,11 @@ class CrossEncoder(Schedule, FittedDetector):
         )
         return pairs.best(windows.folded(p[:, 0], read))
 
-    def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
+    def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         del run
         self._state = Fitted(self._fitting().fit(datapoints, p))
 
-    def out_of_fold(
-        self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> tuple[Floats, Floats]:
         unseen = self._fitting().cross_validated(datapoints, p, folds)
         threshold = 0.5 if self.threshold is None else self.threshold
         return unseen, np.full(len(p), threshold)
@@ -152,12 +150,9 @@ class CrossEncoder(Schedule, FittedDetector):
 
     def _fitting(self) -> Any:
         """Return the fit that the settings describe; this imports torch."""
-        try:
-            from shroom.detectors.cross_encoder.fitting import Fitting
-        except ImportError as error:
-            raise ShroomError(
-                f"fitting the cross-encoder needs torch and transformers: {install_hint('models')}"
-            ) from error
+        require("models", "torch", "transformers")
+        from shroom.detectors.cross_encoder.fitting import Fitting
+
         if not self.encoder:
             raise ShroomError(
                 "fitting the cross-encoder needs an encoder to start from: specify --model, or "

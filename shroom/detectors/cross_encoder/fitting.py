@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.datapoint import Datapoint, Rule, premises
+from shroom.core.datapoint import Rule, premises
 from shroom.core.paths import cache_folder
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
 from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.pairs import MAX_TOKENS, Encoding, Pairs
@@ -173,7 +173,7 @@ class Fitting:
         torch.manual_seed(self.schedule.seed)  # a new head begins with random weights
         return PairModel(self.encoder, self.revision)
 
-    def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> TrainedModel:
+    def fit(self, datapoints: Datapoints, p: Floats) -> TrainedModel:
         """Return the trained model."""
         examples = self._examples(datapoints, p)
         model, device = self.model(), str(self.device)
@@ -188,9 +188,7 @@ class Fitting:
         )
         return TrainedModel(model, self.encoding, self.tokenizer, device, self.rule)
 
-    def cross_validated(
-        self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
-    ) -> NDArray[np.float64]:
+    def cross_validated(self, datapoints: Datapoints, p: Floats, folds: int) -> Floats:
         """Return the cross-validated p of each datapoint; finished folds are stored."""
         pairs = self._pairs(datapoints)
         judged = np.empty(len(pairs.items))
@@ -208,10 +206,10 @@ class Fitting:
             judged[unseen] = np.load(file, allow_pickle=False)
         return pairs.best(judged)
 
-    def _pairs(self, datapoints: Sequence[Datapoint]) -> Pairs:
+    def _pairs(self, datapoints: Datapoints) -> Pairs:
         return Pairs.of(datapoints, partial(premises, rule=self.rule))
 
-    def _examples(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> list[Example]:
+    def _examples(self, datapoints: Datapoints, p: Floats) -> list[Example]:
         pairs = self._pairs(datapoints)
         return [Example(*item, share) for item, share in zip(pairs.items, p[pairs.owner].tolist())]
 

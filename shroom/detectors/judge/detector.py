@@ -13,11 +13,11 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import TASKS, Datapoint, Label, Rule, Task, premises
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
+from shroom.detectors.arrays import Datapoints, Flags, Floats
 from shroom.detectors.base import Detector
 from shroom.detectors.judge.asking import MOST_SAMPLES, Asking, longer_answers
 from shroom.detectors.judge.verdicts import (
@@ -139,12 +139,10 @@ class Judge(Asking, Detector):
             more=_PENALTY if official and completes else {},
         )
 
-    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+    def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
         return self.decide(datapoints, run)[0]
 
-    def decide(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def decide(self, datapoints: Datapoints, run: Run = RUN) -> tuple[Floats, Flags]:
         if not datapoints:
             return np.empty(0), np.empty(0, bool)
         questions, pairs = self._questions(datapoints, run)
@@ -167,9 +165,7 @@ class Judge(Asking, Detector):
             rule = Rule.SRC if datapoint.task == Task.PG else Rule.TGT
         return premises(datapoint, multilingual=self.multilingual, rule=rule)
 
-    def prompts(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN
-    ) -> tuple[list[Prompt], Pairs]:
+    def prompts(self, datapoints: Datapoints, run: Run = RUN) -> tuple[list[Prompt], Pairs]:
         """Return a prompt for each pair of a hypothesis and a context, and the pairs."""
         pairs, most = Pairs.of(datapoints, self.premises), self.context_chars
         shots = [self.shots_of(point) for point in datapoints]
@@ -207,12 +203,10 @@ class Judge(Asking, Detector):
     def identity(self) -> str:
         return self._model.identity
 
-    def dry_run(self, datapoints: Sequence[Datapoint]) -> Estimate:
+    def dry_run(self, datapoints: Datapoints) -> Estimate:
         return self._model.estimate(self._questions(datapoints)[0])
 
-    def _questions(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN
-    ) -> tuple[list[Question], Pairs]:
+    def _questions(self, datapoints: Datapoints, run: Run = RUN) -> tuple[list[Question], Pairs]:
         """Return the questions: one for each pair, or for each sample of each pair."""
         prompts, pairs = self.prompts(datapoints, run)
         numbers = range(self.samples) if self.samples else [None]
@@ -304,7 +298,7 @@ class Judge(Asking, Detector):
             )
 
 
-def _order(points: Sequence[Datapoint], task: str, seed: int) -> list[Datapoint]:
+def _order(points: Datapoints, task: str, seed: int) -> list[Datapoint]:
     """Return the datapoints of a task, alternating between the labels while both last."""
     # A string as seed gives the same draw in every version of Python.
     draw = random.Random(f"{seed} {task}")  # noqa: S311 - no secret
