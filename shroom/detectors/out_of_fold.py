@@ -22,7 +22,10 @@ Answer = tuple[float, float]
 #: Decimal places of p in submissions, and so of stored p.
 DECIMALS = 6
 #: The errors that a damaged model file can raise while it is read.
-UNREADABLE = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+UNREADABLE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError),
+    *(ArithmeticError, RecursionError),
+)
 
 
 @contextmanager
@@ -30,7 +33,7 @@ def reading(path: Path, what: str, advice: str) -> Iterator[None]:
     """Report an error of reading a model as ``path`` that is not ``what``, with advice."""
     try:
         yield
-    except (ShroomError, RecursionError, *UNREADABLE) as error:
+    except (ShroomError, *UNREADABLE) as error:
         if isinstance(error, ShroomError) and str(path) in str(error):
             raise
         raise ShroomError(f"{path} is not {what} ({_reason(error)}); {advice}") from error
