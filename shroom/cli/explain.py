@@ -28,12 +28,7 @@ from shroom.scoring.result import Result
 @MODEL
 @SETTINGS
 @DEVICE
-@result_options(
-    "arguments",
-    "model",
-    about="Print coloured text, or one JSON object.",
-    html=True,
-)
+@result_options("arguments", "model", about="Print coloured text, or one JSON object.", html=True)
 def command(arguments: tuple[str, ...], edition: Edition, device: str, **options: Any) -> Result:
     """Show which words of a hypothesis raise or lower p(Hallucination).
 

@@ -125,21 +125,12 @@ class NLI(Detector):
     def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[Floats]:
         key = (run.device, run.precision)
         if key not in self._loaded:
-            windows = Windows(self.windows, self.overlap)
-            given = {name: getattr(self, name) for name in CLASSES}
-            classes = {name: str(label) for name, label in given.items() if label is not None}
-            self._loaded[key] = [
-                _Classifier(*model, run, windows, classes)
-                for model in zip(self.model, self._revisions)
-            ]
+            models = zip(self.model, self._revisions)
+            self._loaded[key] = [_Classifier(self, *model, run) for model in models]
         return [model.probabilities(pairs, run) for model in self._loaded[key]]
 
 
-def p_from(
-    entailment: Floats,
-    contradiction: Floats,
-    formula: Formula = "c/(c+e)",
-) -> Floats:
+def p_from(entailment: Floats, contradiction: Floats, formula: Formula = "c/(c+e)") -> Floats:
     """Return p(Hallucination) from probabilities; C/(C+E) is 0.5 if both are 0."""
     if formula == "c":
         return contradiction
@@ -164,17 +155,12 @@ def _shares(logits: Floats, problem: str) -> Floats:
 class _Classifier:
     """An NLI model on a device, which reads long premises in windows."""
 
-    def __init__(
-        self,
-        name: str,
-        revision: str | None,
-        run: Run,
-        windows: Windows,
-        classes: Mapping[str, str],
-    ) -> None:
+    def __init__(self, detector: NLI, name: str, revision: str | None, run: Run) -> None:
+        given = {meaning: getattr(detector, meaning) for meaning in CLASSES}
+        classes = {meaning: str(label) for meaning, label in given.items() if label is not None}
         self._model = classifier.load("nli", name, revision, run)
         self._columns = columns(name, labels_of(name, self._model.config), classes)
-        self._name, self._windows = name, windows
+        self._name, self._windows = name, Windows(detector.windows, detector.overlap)
         self._reader = PairReader(self._model.tokenizer, self._model.room)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run) -> Floats:

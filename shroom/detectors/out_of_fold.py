@@ -72,10 +72,7 @@ class TrainingItems:
 
     @classmethod
     def of(
-        cls,
-        datapoints: Datapoints,
-        p: Floats | None = None,
-        thresholds: Floats | None = None,
+        cls, datapoints: Datapoints, p: Floats | None = None, thresholds: Floats | None = None
     ) -> TrainingItems:
         """Return the items of a training set, with their out-of-fold p and thresholds if known."""
         answers: Iterable[Answer | None] = [None] * len(datapoints)

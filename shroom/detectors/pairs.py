@@ -47,9 +47,7 @@ class Pairs:
 
     @classmethod
     def of(
-        cls,
-        datapoints: Datapoints,
-        premises: Callable[[Datapoint], Sequence[str]] = premises,
+        cls, datapoints: Datapoints, premises: Callable[[Datapoint], Sequence[str]] = premises
     ) -> Pairs:
         """Return the pairs of each datapoint and its premises, in order."""
         texts = list(map(premises, datapoints))

@@ -207,10 +207,7 @@ def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDA
 
 
 def graph_of(
-    module: Any,
-    example: Mapping[str, Any],
-    output: str,
-    axes: Mapping[str, Mapping[int, str]],
+    module: Any, example: Mapping[str, Any], output: str, axes: Mapping[str, Mapping[int, str]]
 ) -> bytes:
     """Return the graph of a module on the CPU, traced; ``axes`` names variable axes."""
     stream = io.BytesIO()

@@ -161,6 +161,8 @@ def _object(text: str) -> dict[str, Any] | None:
     return last
 
 
+#: Which side of a question a token is on.
+Side = Callable[[str], bool | None]
 #: Minimum probability that the tokens of an answer must have together to count as one.
 LEAST_MASS = 0.001
 
@@ -173,11 +175,7 @@ class Judgement(NamedTuple):
     unfinished: bool = False
 
 
-def share(
-    top: Iterable[tuple[str, float]],
-    side: Callable[[str], bool | None],
-    least: float = LEAST_MASS,
-) -> float | None:
+def share(top: Iterable[tuple[str, float]], side: Side, least: float = LEAST_MASS) -> float | None:
     """Return the share of True among the tokens of both sides; ``None`` if they are unlikely."""
     shares = {True: 0.0, False: 0.0, None: 0.0}
     for token, logprob in top:
@@ -186,7 +184,7 @@ def share(
     return shares[True] / both if both >= least and both else None
 
 
-def share_at(step: Step | None, side: Callable[[str], bool | None]) -> float | None:
+def share_at(step: Step | None, side: Side) -> float | None:
     """Return :func:`share` of a token's alternatives, or of the token if it has none."""
     if step is None:
         return None
