@@ -36,8 +36,8 @@ def test_the_page_on_the_architecture_names_modules_that_exist():
 WITHOUT_EXTRAS = """
 import importlib, pathlib, sys
 absent = '''
-datasets datasketch jieba jinja2 jsonschema matplotlib narwhals num2words onnx onnxruntime openai
-pandas pooch ray requests sacrebleu safetensors scipy sentence_transformers sklearn spacy
+datasets datasketch google jieba jinja2 jsonschema matplotlib narwhals num2words onnx onnxruntime
+openai pandas pooch ray requests sacrebleu safetensors scipy sentence_transformers sklearn spacy
 text_to_num tokenizers torch transformers typing_extensions yaml
 '''.split()
 class Absent:

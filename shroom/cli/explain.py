@@ -27,12 +27,7 @@ from shroom.scoring.result import Result
 @MODEL
 @SETTINGS
 @DEVICE
-@result_options(
-    "arguments",
-    "model",
-    about="Print coloured text, or one JSON object.",
-    html=True,
-)
+@result_options("arguments", "model", about="Print coloured text, or one JSON object.", html=True)
 def command(arguments: tuple[str, ...], edition: Edition, device: str, **options: Any) -> Result:
     """Show which words of a hypothesis raise or lower p(Hallucination).
 
@@ -69,30 +64,27 @@ def _chosen(
     files: list[DataFile], data: str, number: str | None, index: int | None
 ) -> tuple[DataFile, int]:
     """Return the file and the index of the only datapoint that fits."""
-    every = [
-        (file, place, point.id) for file in files for place, point in enumerate(file.datapoints)
-    ]
-    by_id = number is not None
-    matches = [
-        (file, place)
-        for file, place, own in every
-        if (str(own) == number if by_id else index in (None, place))
-    ]
+    places = [(file, place) for file in files for place in range(len(file.datapoints))]
+    ids = [file.datapoints[place].id for file, place in places]
+    named = [own for own in ids if own is not None]
+    if number is None:
+        matches = [(file, place) for file, place in places if index in (None, place)]
+    else:
+        matches = [place for place, own in zip(places, ids) if str(own) == number]
     if len(matches) == 1:
         return matches[0]
-    ids = [point_id for *_, point_id in every if point_id is not None]
-    if ids and (by_id or (index is None and every[0][2] is not None)):
-        choice = f"specify --id N ({counted(len(set(ids)), 'id')}, from {min(ids)} to {max(ids)})"
-    else:
-        last = max(place for _, place, _ in every)
-        none = "" if ids else "the datapoints have no ids; "
-        choice = f"{none}specify --index N, from 0 to {last}"
-    if number is None and index is None:
-        raise ShroomError(f"{data}: no datapoint selected; {choice}")
     identifier = f"id {number}" if number is not None else f"index {index}"
-    if not matches:
-        raise ShroomError(f"{data}: no datapoint has {identifier}; {choice}")
-    names = list(dict.fromkeys(file.base for file, _ in matches))
-    if len(names) == 1:
+    selected = number is not None or index is not None
+    if selected and matches:
+        names = list(dict.fromkeys(file.base for file, _ in matches))
+        if len(names) > 1:
+            raise ShroomError(f"{data}: {identifier} is in {' and '.join(names)}; specify one file")
         raise ShroomError(f"{names[0]}: {len(matches)} datapoints have {identifier}; use --index")
-    raise ShroomError(f"{data}: {identifier} is in {' and '.join(names)}; specify one file")
+    problem = f"no datapoint has {identifier}" if selected else "no datapoint selected"
+    choice = f"specify --index N, from 0 to {max(place for _, place in places)}"
+    if not named:
+        choice = f"the datapoints have no ids; {choice}"
+    elif index is None:
+        some = counted(len(set(named)), "id")
+        choice = f"specify --id N ({some}, from {min(named)} to {max(named)})"
+    raise ShroomError(f"{data}: {problem}; {choice}")

@@ -13,6 +13,8 @@ from shroom.core.problems import ShroomError, show
 from shroom.scoring.datapoint_files import read
 from shroom.scoring.rows import P
 
+Datapoints = Sequence[Datapoint]
+Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
@@ -42,7 +44,7 @@ def label_columns(flagged: NDArray[Any], p: NDArray[Any]) -> dict[str, list[Any]
     return {"label": [words[one] for one in flagged.astype(bool).tolist()], P: p.tolist()}
 
 
-def datapoints_of(X: Any) -> Sequence[Datapoint]:
+def datapoints_of(X: Any) -> Datapoints:
     """Return the datapoints of scikit-learn's ``X``."""
     if isinstance(X, (list, tuple)) and all(isinstance(point, Datapoint) for point in X):
         return X

@@ -6,26 +6,30 @@ import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Callable, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Rule, by_reference, premises
 from shroom.core.problems import ShroomError
 from shroom.core.registry import check_settings, settings_of
-from shroom.detectors.arrays import check_p, datapoints_of, label_columns, proportions
+from shroom.detectors.arrays import (
+    Datapoints,
+    Flags,
+    Floats,
+    check_p,
+    datapoints_of,
+    label_columns,
+    proportions,
+)
 from shroom.detectors.out_of_fold import DECIMALS, TrainingItems
 from shroom.detectors.settings import convert_fields
 from shroom.inference.run_settings import RUN, Run
 from shroom.scoring.editions.edition import Annotation
 from shroom.scoring.in_memory import Data
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-Items = Data | Sequence[Datapoint]
+Items = Data | Datapoints
 
 
 class Detector:
@@ -113,7 +117,7 @@ class Detector:
         """Convert the settings of a dataclass to their types."""
         convert_fields(self)
 
-    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+    def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
         """Return p(Hallucination) of each datapoint.
 
         Parameters
@@ -136,17 +140,17 @@ class Detector:
             "p(Hallucination) of each datapoint"
         )
 
-    def decide(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> tuple[Floats, Flags]:
+    def decide(self, datapoints: Datapoints, run: Run = RUN) -> tuple[Floats, Flags]:
         """Return p, and whether the label is Hallucination: two arrays of shape [n]."""
         p = self.p(datapoints, run)
         return p, self.labels(p, datapoints, run)
 
-    def labels(self, p: Floats, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+    def labels(self, p: Floats, datapoints: Datapoints, run: Run = RUN) -> Flags:
         """Return whether p, rounded as in a submission, is above its threshold: shape [n]."""
         return np.asarray(np.round(p, DECIMALS) > self.thresholds_of(datapoints, run))
 
     def columns(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN, annotation: Annotation | None = None
+        self, datapoints: Datapoints, run: Run = RUN, annotation: Annotation | None = None
     ) -> dict[str, list[Any]]:
         """Return the columns of a submission by key, without the ids: n values each.
 
@@ -171,13 +175,11 @@ class Detector:
         """The threshold in use: the setting, or the fitted threshold if there is no setting."""
         return self.fitted_threshold if self.threshold is None else self.threshold
 
-    def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+    def thresholds_of(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
         """Return the threshold for each p; for an out-of-fold p, the threshold of its fold."""
-        default = np.full(len(datapoints), self.threshold_, float)
-        if run.in_sample or self.threshold is not None:
-            return default
-        _, of_folds = self.training_items.out_of_fold(datapoints)
-        return np.where(np.isnan(of_folds), default, of_folds)
+        _, of_folds = self._out_of_fold(datapoints, run)
+        given = np.isnan(of_folds) | (self.threshold is not None)
+        return np.where(given, self.threshold_, of_folds)
 
     @property
     def identity(self) -> str:
@@ -202,7 +204,7 @@ class Detector:
         """Return the texts with which the hypothesis is compared; by default the reference."""
         return premises(datapoint, rule=self.rule, multilingual=self.multilingual)
 
-    def dry_run(self, datapoints: Sequence[Datapoint]) -> object:
+    def dry_run(self, datapoints: Datapoints) -> object:
         """Return an estimate of the requests to a service and their cost, without sending them.
 
         Raises
@@ -220,18 +222,18 @@ class Detector:
         """The items on which the detector was fitted; by default none."""
         return TrainingItems()
 
-    def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+    def in_sample(self, datapoints: Datapoints, run: Run = RUN) -> Flags:
         """Return whether each datapoint gets p from a model that was fitted on it: shape [n]."""
         unknown = ~self.out_of_fold_items(datapoints, run)
         return np.asarray(unknown & self.training_items.contain(datapoints))
 
-    def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+    def out_of_fold_items(self, datapoints: Datapoints, run: Run = RUN) -> Flags:
         """Return whether each datapoint is a training item with out-of-fold p: shape [n]."""
-        return ~np.isnan(self._out_of_fold_p(datapoints, run))
+        return ~np.isnan(self._out_of_fold(datapoints, run)[0])
 
-    def _out_of_fold_p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
+    def _out_of_fold(self, datapoints: Datapoints, run: Run) -> tuple[Floats, Floats]:
         items = TrainingItems() if run.in_sample else self.training_items
-        return items.out_of_fold(datapoints)[0]
+        return items.out_of_fold(datapoints)
 
     # The methods of a scikit-learn classifier, which needs no base class.
 
@@ -300,7 +302,7 @@ def _checked(method: Callable[..., Any]) -> Callable[..., Floats]:
     takes_run = len(parameters) > 2 or any(one.kind is one.VAR_POSITIONAL for one in parameters)
 
     @functools.wraps(method)
-    def p(self: Detector, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+    def p(self: Detector, datapoints: Datapoints, run: Run = RUN) -> Floats:
         if not datapoints:
             return np.empty(0)
         single, starts = by_reference(datapoints)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from shroom.core.extras import install_hint, require
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, show
+from shroom.detectors.arrays import Floats
 from shroom.detectors.pairs import Windowed, Windows
 from shroom.inference import hub
 from shroom.inference.compute import batches, compute
@@ -56,7 +57,7 @@ class SentenceEncoder:
         prompt = self._tokenizer(self._prompt)["input_ids"] if self._prompt else []
         # As sentence-transformers counts it, for pooling that leaves the prompt out.
         ends = bool(prompt) and prompt[-1] in self._tokenizer.all_special_ids
-        self._prompt_length = len(prompt) - ends
+        self._pooling = {"prompt_length": len(prompt) - ends} if prompt else {}
         self._revision = revision
 
     def read(
@@ -66,17 +67,14 @@ class SentenceEncoder:
         length = self._lengths(premise for premise, _ in pairs)
         most = self._room - self._special - counts(self._tokenizer, [self._prompt])[self._prompt]
 
-        def parts(pair: tuple[str, str]) -> list[tuple[str, str]]:
-            premise, hyp = pair
-            return [
-                (text, hyp)
-                for text in windows(premise, most, self._lengths, overlap=options.overlap)
-            ]
+        def parts(pair: tuple[str, str], options: Windows) -> list[tuple[str, str]]:
+            texts = windows(pair[0], most, self._lengths, overlap=options.overlap)
+            return [(text, pair[1]) for text in texts]
 
         fits = np.array([options.cut or length[text] <= most for text, _ in pairs], bool)
         return options.read(pairs, fits, parts, self._name, self._room, run)
 
-    def embed(self, texts: Sequence[str], run: Run) -> NDArray[np.float64]:
+    def embed(self, texts: Sequence[str], run: Run) -> Floats:
         """Return unit vectors, [n, dimensions]; only the beginning of a long text is read."""
         if not self._listed:
             run.note(f"{self._name}: no modules.json, so the token vectors are averaged")
@@ -88,17 +86,16 @@ class SentenceEncoder:
                 f"{cut} of {len(length)} texts had to be truncated: {self._name} reads at most "
                 f"{self._room} tokens"
             )
+        device = self._model.device.type
+        about = f"{self._room} {device} after {self._prompt!r}"
+        model = self._name, self._revision, "sentence_transformers"
         return compute(
             [(text,) for text in read],
             lambda batch: self._embedded([text for (text,) in batch]),
             lengths=[min(length[text], self._room) for text in read],
-            scope=self._scope,
-            run=replace(run, device=self._model.device.type),
+            scope=partial(hub.scope, about, *model),
+            run=replace(run, device=device),
         )
-
-    def _scope(self) -> str | None:
-        about = f"{self._room} {self._model.device.type} after {self._prompt!r}"
-        return hub.scope(about, self._name, self._revision, "sentence_transformers")
 
     def _as_read(self, text: str) -> str:
         return plain(text.lower() if self._lower else text)
@@ -109,23 +106,21 @@ class SentenceEncoder:
         number = counts(self._tokenizer, read.values())
         return {text: number[form] for text, form in read.items()}
 
-    def _embedded(self, texts: list[str]) -> NDArray[np.float64]:
+    def _embedded(self, texts: list[str]) -> Floats:
         import torch
 
-        batch = self._tokenizer(
-            texts,
-            padding=True,
-            truncation=True,
-            max_length=self._room,
-            return_tensors="pt",
-            verbose=False,
-        ).to(self._model.device)
-        prompt = {"prompt_length": self._prompt_length} if self._prompt else {}
+        batch = _tokens(self._tokenizer, texts, self._room).to(self._model.device)
         with torch.inference_mode():
-            vectors = self._model({**batch, **prompt})["sentence_embedding"]
+            vectors = self._model({**batch, **self._pooling})["sentence_embedding"]
         rows = vectors.float().cpu().numpy().astype(np.float64)
         units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return np.asarray(np.round(units, _DECIMALS))
+
+
+def _tokens(tokenizer: Any, texts: list[str], room: int, **more: Any) -> Any:
+    """Return the tensors of texts, truncated to ``room`` tokens and padded."""
+    room_of_text: dict[str, Any] = {"truncation": True, "max_length": room, "padding": True}
+    return tokenizer(texts, **room_of_text, return_tensors="pt", verbose=False, **more)
 
 
 def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
@@ -147,13 +142,9 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
         listed = is_sentence_transformer_model(place, revision=revision)
         if listed:
             _refuse_code(place, revision)
-        model = SentenceTransformer(
-            place,
-            revision=revision,
-            device=device,
-            trust_remote_code=False,
-            model_kwargs={"dtype": torch.float32},
-        ).eval()
+        loading: dict[str, Any] = {"trust_remote_code": False, "revision": revision}
+        kwargs = {"dtype": torch.float32}
+        model = SentenceTransformer(place, device=device, model_kwargs=kwargs, **loading).eval()
     except ShroomError:
         raise
     except Exception as error:
@@ -203,13 +194,14 @@ class BertScore:
         self.model, self.revision = model, revision
         self._loaded: dict[str | None, tuple[Any, Any]] = {}
 
-    def agreement(self, items: Sequence[tuple[Any, ...]], run: Run = RUN) -> NDArray[np.float64]:
+    def agreement(self, items: Sequence[tuple[Any, ...]], run: Run = RUN) -> Floats:
         """Return each item's mean over samples of the best F1 of their sentences: in [0, 1]."""
         # An item is a sentence, the sentences of a sample, those of the next, and so on.
         tokenizer, encoder = self._load(run.device)
         room = longest(tokenizer, encoder.config)
         special = int(tokenizer.num_special_tokens_to_add())
-        texts = {text: plain(text) for item in items for text in _texts(item)}
+        texts_of = [_texts(item) for item in items]
+        texts = {text: plain(text) for of_item in texts_of for text in of_item}
         tokens = counts(tokenizer, texts.values())
         length = {text: tokens[safe] + special for text, safe in texts.items()}
         cut = sum(n > room for n in length.values())
@@ -221,7 +213,7 @@ class BertScore:
         vectors: dict[str, NDArray[np.float32]] = {}
         run = replace(run, device=str(encoder.device))
 
-        def work(batch: list[tuple[Any, ...]]) -> NDArray[np.float64]:
+        def work(batch: list[tuple[Any, ...]]) -> Floats:
             if sum(vector.size for vector in vectors.values()) > _KEPT:
                 vectors.clear()
             distinct = {text for item in batch for text in _texts(item)}
@@ -231,7 +223,7 @@ class BertScore:
                 vectors.update(zip(part, _vectors(tokenizer, encoder, safe, room)))
             return np.array([_agreement(item, vectors) for item in batch])
 
-        sizes = [sum(min(length[text], room) for text in _texts(item)) for item in items]
+        sizes = [sum(min(length[text], room) for text in of_item) for of_item in texts_of]
         scope = partial(hub.scope, f"bertscore {room} {run.device}", self.model, self.revision)
         return compute(items, work, lengths=sizes, scope=scope, run=run)[:, 0]
 
@@ -252,7 +244,7 @@ def f1(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
         return 0.0
     cosines = first @ second.T
     precision, recall = float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean())
-    if precision <= 0 or recall <= 0:
+    if min(precision, recall) <= 0:
         return 0.0
     return min(1.0, 2 * precision * recall / (precision + recall))
 
@@ -271,15 +263,7 @@ def _vectors(tokenizer: Any, encoder: Any, texts: list[str], room: int) -> list[
     """Return the unit vectors of each text's tokens, without special tokens."""
     import torch
 
-    batch = tokenizer(
-        texts,
-        truncation=True,
-        max_length=room,
-        padding=True,
-        return_special_tokens_mask=True,
-        return_tensors="pt",
-        verbose=False,
-    )
+    batch = _tokens(tokenizer, texts, room, return_special_tokens_mask=True)
     is_text = (batch.pop("special_tokens_mask") == 0) & (batch["attention_mask"] == 1)
     with torch.inference_mode():
         states = encoder(**batch.to(encoder.device)).last_hidden_state.float()

@@ -6,27 +6,23 @@ import copy
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.datapoint import Datapoint, Label
-from shroom.core.problems import ShroomError
-from shroom.detectors.arrays import datapoints_of, proportions
+from shroom.core.datapoint import Label
+from shroom.detectors.arrays import Datapoints, Floats, datapoints_of, proportions
 from shroom.detectors.base import Detector, Items
-from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
+from shroom.detectors.out_of_fold import TrainingItems, reading
 from shroom.detectors.settings import Share, converted
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.folds import Places, even_splits, out_of_fold
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ class FittedDetector(Detector):
         self.remember(TrainingItems.of(datapoints))
         return self
 
-    def _fit(self, datapoints: Sequence[Datapoint], p: Floats, run: Run) -> None:
+    def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         """Fit the detector on the annotators' proportions p: shape [n], in [0, 1]."""
         raise NotImplementedError
 
@@ -120,23 +116,21 @@ class FittedDetector(Detector):
         """Return the state that the settings specify; by default, an empty one."""
         return Fitted()
 
-    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
+    def _p(self, datapoints: Datapoints, run: Run) -> Floats:
         """Return the fitted model's p of one datapoint or more: shape [n], in [0, 1]."""
         raise NotImplementedError
 
-    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
+    def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
 
         Training items get their stored out-of-fold p, unless ``run.in_sample`` is set.
         """
-        stored = self._out_of_fold_p(datapoints, run)
+        stored, _ = self._out_of_fold(datapoints, run)
         if not np.isnan(stored).any():
             return stored
         return np.where(np.isnan(stored), self._p(datapoints, run), stored)
 
-    def out_of_fold(
-        self, datapoints: Sequence[Datapoint], p: Floats, folds: int
-    ) -> tuple[Floats, Floats]:
+    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> tuple[Floats, Floats]:
         """Return cross-validated p and thresholds, from copies fitted on the other folds.
 
         Datapoints with the same hypothesis or target are in one fold.
@@ -165,7 +159,7 @@ class FittedDetector(Detector):
         return predicted[:, 0], predicted[:, 1]
 
     def cross_validate(
-        self, files: Mapping[str, Sequence[Datapoint]], folds: int
+        self, files: Mapping[str, Datapoints], folds: int
     ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
         """Return the training items to remember, and their cross-validated figures.
 
@@ -228,7 +222,8 @@ class JSONDetector(FittedDetector):
         return self._loaded(Path(self.model or self.shipped))
 
     def _loaded(self, path: Path) -> Fitted:
-        try:
+        fit = f"shroom fit {self.name} DATA {self.options}-o MODEL"
+        with reading(path, f"a model of the detector {self.name}", f"to fit a model, use: {fit}"):
             data = path.read_bytes()
             content = json.loads(data)
             model, threshold = self._read(content, path), 0.5
@@ -236,11 +231,3 @@ class JSONDetector(FittedDetector):
                 threshold = converted("threshold", content["threshold"], Share)
             items = TrainingItems.from_dict(content["training_items"])
             return Fitted(model, threshold, items, hashlib.sha256(data).hexdigest()[:16])
-        except (ShroomError, *UNREADABLE) as error:
-            if isinstance(error, ShroomError) and str(path) in str(error):
-                raise
-            reason = error if isinstance(error, ShroomError) else why_unreadable(error)
-            raise ShroomError(
-                f"{path} is not a model of the detector {self.name} ({reason}); to fit a model, "
-                f"use: shroom fit {self.name} DATA {self.options}-o MODEL"
-            ) from error

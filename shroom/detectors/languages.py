@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import lru_cache
 
-from shroom.core.datapoint import Datapoint
+from shroom.detectors.arrays import Datapoints
 from shroom.detectors.base import Detector
 
 #: The scripts of languages, as Unicode names their letters; every other language has Latin ones.
@@ -61,7 +61,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _READ = 2000
 
 
-def foreign_items(detector: Detector, datapoints: Sequence[Datapoint]) -> int:
+def foreign_items(detector: Detector, datapoints: Datapoints) -> int:
     """Return the number of datapoints with a text that is in none of a detector's languages."""
     languages = detector.languages
     if not languages:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint, premises
-from shroom.core.extras import install_hint
+from shroom.core.datapoint import premises
+from shroom.core.extras import require
 from shroom.core.problems import ShroomError
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.settings import File, Share
 from shroom.inference.run_settings import Run
@@ -53,13 +53,13 @@ class Lexical(JSONDetector):
     model: File | None = None
     threshold: Share | None = field(default=None, kw_only=True)
 
-    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
+    def _p(self, datapoints: Datapoints, run: Run) -> Floats:
         del run
         tasks = [point.task.like for point in datapoints]
         logistic: Logistic = self._fitted().model
         return logistic.p(features(datapoints), tasks)
 
-    def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
+    def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         del run
         tasks = [point.task.like for point in datapoints]
         self._state = Fitted(Logistic.fit(features(datapoints), tasks, p, _C))
@@ -77,22 +77,19 @@ class Lexical(JSONDetector):
         return logistic
 
 
-def features(datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
+def features(datapoints: Datapoints) -> Floats:
     """Return the features of each datapoint, shape [n, 4], in the order of ``FEATURES``."""
     # chrF of Popović (2015) by sacrebleu; the shares of the distinct words of each in the other;
     # the logarithm of the ratio of lengths. Of two premises, the one with the higher chrF counts.
     chrf = _chrf()
-    return np.array(
-        [
-            max(_measures(point.hyp, premise, chrf) for premise in premises(point))
-            for point in datapoints
-        ]
-    )
+    rows = [
+        max(_measures(point.hyp, premise, chrf) for premise in premises(point))
+        for point in datapoints
+    ]
+    return np.array(rows)
 
 
-def _measures(
-    hyp: str, premise: str, chrf: Callable[[str, str], float]
-) -> tuple[float, float, float, float]:
+def _measures(hyp: str, premise: str, chrf: Callable[[str, str], float]) -> tuple[float, ...]:
     words, reference = (set(_WORD.findall(text.lower())) for text in (hyp, premise))
     shared = len(words & reference)
     return (
@@ -104,9 +101,8 @@ def _measures(
 
 
 def _chrf() -> Callable[[str, str], float]:
-    try:
-        from sacrebleu.metrics import CHRF
-    except ImportError as error:
-        raise ShroomError(f"the lexical detector needs sacrebleu: {install_hint('fit')}") from error
+    require("fit", "sacrebleu")
+    from sacrebleu.metrics import CHRF
+
     metric = CHRF(lowercase=True)
     return lambda hyp, premise: float(metric.sentence_score(hyp, [premise]).score) / 100

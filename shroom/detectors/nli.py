@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint, Rule
+from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError, show
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.base import Detector
-from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows, best_rows, parts_of
+from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows, parts_of
 from shroom.detectors.settings import Names, Share
 from shroom.inference import classifier, hub
 from shroom.inference.run_settings import RUN, Run
@@ -86,7 +87,7 @@ class NLI(Detector):
     def _revisions(self) -> Sequence[str | None]:
         return self.revision or (None,) * len(self.model)
 
-    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+    def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
         pairs = Pairs.of(datapoints, self.premises)
         by_model = self._by_model(pairs.texts, run)
         p = [pairs.best(p_from(rows[:, 0], rows[:, 2], self.formula)) for rows in by_model]
@@ -101,9 +102,7 @@ class NLI(Detector):
     def identity(self) -> str:
         return "+".join(map(hub.identity, self.model, self._revisions))
 
-    def probabilities(
-        self, pairs: Sequence[tuple[str, str]], run: Run = RUN
-    ) -> NDArray[np.float64]:
+    def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run = RUN) -> Floats:
         """Return the models' mean probabilities for pairs of premise and hypothesis.
 
         Parameters
@@ -123,24 +122,15 @@ class NLI(Detector):
         texts = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
         return np.asarray(np.mean(self._by_model(texts, run), axis=0))
 
-    def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[NDArray[np.float64]]:
+    def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[Floats]:
         key = (run.device, run.precision)
         if key not in self._loaded:
-            windows = Windows(self.windows, self.overlap)
-            given = {name: getattr(self, name) for name in CLASSES}
-            classes = {name: str(label) for name, label in given.items() if label is not None}
-            self._loaded[key] = [
-                _Classifier(*model, run, windows, classes)
-                for model in zip(self.model, self._revisions)
-            ]
+            models = zip(self.model, self._revisions)
+            self._loaded[key] = [_Classifier(self, *model, run) for model in models]
         return [model.probabilities(pairs, run) for model in self._loaded[key]]
 
 
-def p_from(
-    entailment: NDArray[np.float64],
-    contradiction: NDArray[np.float64],
-    formula: Formula = "c/(c+e)",
-) -> NDArray[np.float64]:
+def p_from(entailment: Floats, contradiction: Floats, formula: Formula = "c/(c+e)") -> Floats:
     """Return p(Hallucination) from probabilities; C/(C+E) is 0.5 if both are 0."""
     if formula == "c":
         return contradiction
@@ -150,7 +140,7 @@ def p_from(
     return np.where(total > 0, contradiction / np.where(total > 0, total, 1), 0.5)
 
 
-def _shares(logits: NDArray[np.float64], problem: str) -> NDArray[np.float64]:
+def _shares(logits: Floats, problem: str) -> Floats:
     """Return the probabilities of the classes; for a single class, its p and 1 - p."""
     from scipy.special import expit, softmax
 
@@ -165,57 +155,45 @@ def _shares(logits: NDArray[np.float64], problem: str) -> NDArray[np.float64]:
 class _Classifier:
     """An NLI model on a device, which reads long premises in windows."""
 
-    def __init__(
-        self,
-        name: str,
-        revision: str | None,
-        run: Run,
-        windows: Windows,
-        classes: Mapping[str, str],
-    ) -> None:
+    def __init__(self, detector: NLI, name: str, revision: str | None, run: Run) -> None:
+        given = {meaning: getattr(detector, meaning) for meaning in CLASSES}
+        classes = {meaning: str(label) for meaning, label in given.items() if label is not None}
         self._model = classifier.load("nli", name, revision, run)
         self._columns = columns(name, labels_of(name, self._model.config), classes)
-        self._name, self._windows = name, windows
+        self._name, self._windows = name, Windows(detector.windows, detector.overlap)
         self._reader = PairReader(self._model.tokenizer, self._model.room)
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run) -> NDArray[np.float64]:
+    def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run) -> Floats:
         """Return the probabilities of entailment, neutral, contradiction: shape [n, 3]."""
-        room = self._reader.room
-        lengths = self._reader.lengths(pairs)
-        read = self._windows.read(pairs, lengths <= room, self._parts, self._name, room, run)
+        room, lengths = self._reader.room, self._reader.lengths(pairs)
+        parts = partial(parts_of, self._reader)
+        read = self._windows.read(pairs, lengths <= room, parts, self._name, room, run)
         if read.items is not pairs:
             lengths = self._reader.lengths(read.items)
         shortened = np.minimum(lengths, room)
         logits = self._model.logits(read.items, shortened, self._reader.batch, "nli", run)
-        if logits.shape[1] != len(self._model.config.id2label):
+        classes = len(self._model.config.id2label)
+        if logits.shape[1] != classes:
             raise ShroomError(
                 f"{self._name}: the model returns {logits.shape[1]} numbers for a pair, but its "
-                f"config.json has {len(self._model.config.id2label)} classes"
+                f"config.json has {classes} classes"
             )
         shares = _shares(logits, str(self._model.config.problem_type))
         empty = np.zeros(len(shares))  # of a model without the class neutral
         rows = [empty if place is None else shares[:, place] for place in self._columns]
-        return best_rows(np.column_stack(rows), read, self._windows)
-
-    def _parts(self, pair: tuple[str, str]) -> list[tuple[str, str]]:
-        premises, hyp = parts_of(*pair, self._reader, self._windows)
-        return [(premise, hyp) for premise in premises]
+        return self._windows.best_rows(np.column_stack(rows), read)
 
 
 CLASSES = ("entailment", "neutral", "contradiction")
-_ENTAILMENT, _NEUTRAL, _CONTRADICTION = range(3)
-_ENDS = frozenset((_ENTAILMENT, _CONTRADICTION))
-#: Names of classes, in lower case, without blanks and signs.
+#: The meanings of names of classes, in lower case, without blanks and signs.
 _MEANING = {
-    **dict.fromkeys(["entailment", "entail", "entails", "entailed"], _ENTAILMENT),
-    "neutral": _NEUTRAL,
-    **dict.fromkeys(
-        ["contradiction", "contradict", "contradicts", "contradicted", "contradictory"],
-        _CONTRADICTION,
-    ),
+    **dict.fromkeys(("entailment", "entail", "entails", "entailed"), "entailment"),
+    "neutral": "neutral",
+    **dict.fromkeys(("contradiction", "contradict", "contradicts"), "contradiction"),
+    **dict.fromkeys(("contradicted", "contradictory"), "contradiction"),
 }
 #: Names of the second of two classes: what is not entailed counts as contradicted.
-_NOT_ENTAILED = frozenset(("notentailment", "notentailed", "nonentailment", "noentailment"))
+_NOT_ENTAILED = ("notentailment", "notentailed", "nonentailment", "noentailment")
 
 
 def columns(
@@ -226,7 +204,7 @@ def columns(
     # unless it means contradiction; its opposite is the second column.
     names = [_bare(labels[place]) for place in sorted(labels)]
     listed = ", ".join(show(str(labels[place])) for place in sorted(labels))
-    places: dict[int | None, int] = {}
+    places: dict[str | None, int] = {}
     for meaning, label in given.items():
         place = str(names.index(_bare(label)) if _bare(label) in names else label)
         if place not in map(str, range(len(names))) or int(place) in places.values():
@@ -234,26 +212,26 @@ def columns(
                 f"{meaning}: expected a class of {name} that no other meaning has, got "
                 f"{show(label)}; the classes are {listed}"
             )
-        places[CLASSES.index(meaning)] = int(place)
+        places[meaning] = int(place)
     others = [place for place in range(len(names)) if place not in places.values()]
+    ends = {"entailment", "contradiction"}
+    opposite = ends - set(places)
     if len(names) == 1:
-        contradicts = places.get(_CONTRADICTION) == 0 or _MEANING.get(names[0]) == _CONTRADICTION
-        return (1, None, 0) if contradicts and _ENTAILMENT not in places else (0, None, 1)
-    if len(names) == 2 and len(_ENDS & set(places)) == 1:
-        (opposite,) = _ENDS - set(places)
-        places[opposite] = others[0]
-    elif not set(places) >= _ENDS:
-        in_two = dict.fromkeys(_NOT_ENTAILED, _CONTRADICTION) if len(names) == 2 else {}
-        meanings = {**_MEANING, **in_two}
-        places = {**{meanings.get(names[place]): place for place in others}, **places}
-        if None in places or len(places) < len(names) or not set(places) >= _ENDS:
+        contradicts = "contradiction" in places or _MEANING.get(names[0]) == "contradiction"
+        return (1, None, 0) if contradicts and "entailment" not in places else (0, None, 1)
+    if len(names) == 2 and len(opposite) == 1:
+        places[opposite.pop()] = others[0]
+    elif opposite:
+        in_two = dict.fromkeys(_NOT_ENTAILED, "contradiction") if len(names) == 2 else {}
+        places |= {{**_MEANING, **in_two}.get(names[place]): place for place in others}
+        if None in places or len(places) < len(names) or not ends <= set(places):
             raise ShroomError(
                 f"{name}: its class names ({listed}) do not show which class is entailment and "
                 "which is contradiction. Specify both, as in --set entailment=SUPPORTS --set "
                 "contradiction=REFUTES, or correct id2label in config.json according to the model "
                 'card, such as {"0": "contradiction", "1": "neutral", "2": "entailment"}'
             )
-    return places[_ENTAILMENT], places.get(_NEUTRAL), places[_CONTRADICTION]
+    return places["entailment"], places.get("neutral"), places["contradiction"]
 
 
 def labels_of(name: str, config: Any) -> dict[int, str]:

@@ -5,41 +5,49 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, by_reference
+from shroom.core.problems import ShroomError
+from shroom.detectors.arrays import Datapoints, Flags, Floats
 
 Answer = tuple[float, float]
-Values = NDArray[np.float64]
 
 #: Decimal places of p in submissions, and so of stored p.
 DECIMALS = 6
 #: The errors that a damaged model file can raise while it is read.
 UNREADABLE = (
-    OSError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-    RecursionError,
+    *(OSError, ValueError, LookupError, TypeError, AttributeError),
+    *(ArithmeticError, RecursionError),
 )
 
 
-def why_unreadable(error: Exception) -> str:
-    """Return why a model file cannot be read; the error is one of ``UNREADABLE``."""
+@contextmanager
+def reading(path: Path, what: str, advice: str) -> Iterator[None]:
+    """Report an error of reading a model as ``path`` that is not ``what``, with advice."""
+    try:
+        yield
+    except (ShroomError, *UNREADABLE) as error:
+        if isinstance(error, ShroomError) and str(path) in str(error):
+            raise
+        raise ShroomError(f"{path} is not {what} ({_reason(error)}); {advice}") from error
+
+
+def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if isinstance(error, KeyError):
         return f'"{error.args[0]}" is missing'
     if isinstance(error, json.JSONDecodeError):
         return f"invalid JSON: {error}"
-    return str(error) if isinstance(error, ValueError) else "the JSON does not describe a model"
+    is_known = isinstance(error, (ShroomError, ValueError))
+    return str(error) if is_known else "the JSON does not describe a model"
 
 
 def fingerprints(point: Datapoint) -> list[str]:
@@ -64,10 +72,7 @@ class TrainingItems:
 
     @classmethod
     def of(
-        cls,
-        datapoints: Sequence[Datapoint],
-        p: Values | None = None,
-        thresholds: Values | None = None,
+        cls, datapoints: Datapoints, p: Floats | None = None, thresholds: Floats | None = None
     ) -> TrainingItems:
         """Return the items of a training set, with their out-of-fold p and thresholds if known."""
         answers: Iterable[Answer | None] = [None] * len(datapoints)
@@ -102,14 +107,14 @@ class TrainingItems:
         text = json.dumps(self.to_dict(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def contain(self, datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:
+    def contain(self, datapoints: Datapoints) -> Flags:
         """Return which datapoints are training items: shape [n]."""
         if not self.answers:
             return np.zeros(len(datapoints), bool)
         known = (any(key in self.answers for key in fingerprints(point)) for point in datapoints)
         return np.fromiter(known, bool)
 
-    def out_of_fold(self, datapoints: Sequence[Datapoint]) -> tuple[Values, Values]:
+    def out_of_fold(self, datapoints: Datapoints) -> tuple[Floats, Floats]:
         """Return the out-of-fold p of each datapoint and its threshold, or NaN: shape [n] each."""
         p, thresholds = np.full((2, len(datapoints)), math.nan)
         for place, point in enumerate(datapoints if self.answers else ()):

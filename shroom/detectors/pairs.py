@@ -12,8 +12,8 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, premises
-from shroom.core.extras import install_hint
-from shroom.core.problems import ShroomError
+from shroom.core.extras import require
+from shroom.detectors.arrays import Datapoints, Flags, Floats
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import PairReader, beginning, plain, windows
 
@@ -47,28 +47,28 @@ class Pairs:
 
     @classmethod
     def of(
-        cls,
-        datapoints: Sequence[Datapoint],
-        premises: Callable[[Datapoint], Sequence[str]] = premises,
+        cls, datapoints: Datapoints, premises: Callable[[Datapoint], Sequence[str]] = premises
     ) -> Pairs:
         """Return the pairs of each datapoint and its premises, in order."""
-        items, owner = [], []
-        for place, point in enumerate(datapoints):
-            for premise in premises(point):
-                items.append((point.task.like, premise, point.hyp))
-                owner.append(place)
-        return cls(items, np.array(owner, np.intp), len(datapoints))
+        texts = list(map(premises, datapoints))
+        items = [
+            (point.task.like, premise, point.hyp)
+            for point, of_point in zip(datapoints, texts)
+            for premise in of_point
+        ]
+        owner = np.repeat(np.arange(len(texts)), list(map(len, texts)))
+        return cls(items, owner, len(texts))
 
     @property
     def texts(self) -> list[tuple[str, str]]:
         """The pairs without their tasks, as a model can read them."""
         return [(plain(premise), plain(hyp)) for _, premise, hyp in self.items]
 
-    def best(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def best(self, p: Floats) -> Floats:
         """Return the lowest p of each datapoint over its premises: shape [n]."""
         return p[self.places_of_best(p)]
 
-    def places_of_best(self, p: NDArray[np.float64]) -> NDArray[np.intp]:
+    def places_of_best(self, p: Floats) -> NDArray[np.intp]:
         """Return the place of each datapoint's first pair with the lowest p: shape [n]."""
         order = np.lexsort((p, self.owner))
         return np.asarray(order[np.searchsorted(self.owner[order], np.arange(self.n))])
@@ -83,12 +83,9 @@ class Encoding:
     # The side of each token is used as attention mask, as token type, and to pool each side.
 
     def __init__(self, path: str | Path, padding: int, room: int = MAX_TOKENS) -> None:
-        try:
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise ShroomError(
-                f"the cross-encoder needs tokenizers and onnxruntime: {install_hint('onnx')}"
-            ) from error
+        require("onnx", "onnxruntime", "tokenizers")
+        from tokenizers import Tokenizer
+
         self._tokenizer: Any = Tokenizer.from_file(str(path))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -112,7 +109,7 @@ class Encoding:
         """Return the number of tokens of each distinct text, without special tokens."""
         distinct = list(dict.fromkeys(texts))
         encoded = self._encoded(list(map(plain, distinct)), add_special_tokens=False)
-        return {text: len(encoding) for text, encoding in zip(distinct, encoded)}
+        return dict(zip(distinct, map(len, encoded)))
 
     def _encoded(self, texts: Sequence[Any], **more: Any) -> Iterator[Any]:
         """Yield the encoding of each text or pair, a slice at a time."""
@@ -131,12 +128,9 @@ class Encoding:
 
 def _sides(sequence: list[int | None]) -> list[int]:
     """Return the side of each token from the sequence to which the tokenizer assigns it."""
-    sides, seen_hyp = [], False
-    for part in sequence:
-        seen_hyp = seen_hyp or part == 1
-        special = HYP_SPECIAL if seen_hyp else REF_SPECIAL
-        sides.append(special if part is None else (REF, HYP)[part])
-    return sides
+    hyp = sequence.index(1) if 1 in sequence else len(sequence)
+    special = [REF_SPECIAL] * hyp + [HYP_SPECIAL] * (len(sequence) - hyp)
+    return [side if part is None else (REF, HYP)[part] for part, side in zip(sequence, special)]
 
 
 def _shortened(pair: NDArray[np.int64], room: int) -> NDArray[np.int64]:
@@ -161,7 +155,7 @@ class Windowed(Generic[Item]):
         """The number of each pair's inputs."""
         return np.diff(np.append(self.starts, len(self.items)))
 
-    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def mean(self, values: Floats) -> Floats:
         """Return the mean value of each pair's inputs; for rows, in each column."""
         sums = np.add.reduceat(values, self.starts)
         return np.asarray(sums / self.sizes.reshape(-1, *[1] * (values.ndim - 1)))
@@ -182,8 +176,8 @@ class Windows:
     def read(
         self,
         pairs: Sequence[Item],
-        fits: NDArray[np.bool_],
-        parts: Callable[[Item], list[Item]],
+        fits: Flags,
+        parts: Callable[[Item, Windows], list[Item]],
         model: str,
         room: int,
         run: Run,
@@ -192,66 +186,63 @@ class Windows:
 
         Notes count the pairs that do not fit into the model's ``room`` tokens.
         """
-        long = int((~fits).sum())
-        if self.cut or not long:
-            if long:
+        n, limit = len(pairs), f"{model} reads at most {room} tokens"
+        if self.cut or fits.all():
+            if long := n - int(fits.sum()):
                 run.note(
-                    f"{long} of {len(pairs)} pairs had to be truncated: {model} reads at most "
-                    f"{room} tokens of premise and hypothesis together"
+                    f"{long} of {n} pairs had to be truncated: {limit} of premise and hypothesis "
+                    "together"
                 )
-            return Windowed(pairs, np.arange(len(pairs)))
-        windows_of = {pair: parts(pair) for pair, fit in zip(pairs, fits) if not fit}
+            return Windowed(pairs, np.arange(n))
+        windows_of = {pair: parts(pair, self) for pair, fit in zip(pairs, fits) if not fit}
         by_pair = [windows_of.get(pair, [pair]) for pair in pairs]
-        sizes = np.array([len(items) for items in by_pair])
+        sizes = np.array(list(map(len, by_pair)))
         if split := int((sizes > 1).sum()):
             run.note(
-                f"{split} of {len(pairs)} premises had to be split into {sizes[sizes > 1].sum()} "
-                f"windows, because {model} reads at most {room} tokens; "
-                f"{AGGREGATES[self.aggregate]}"
+                f"{split} of {n} premises had to be split into {sizes[sizes > 1].sum()} windows, "
+                f"because {limit}; {AGGREGATES[self.aggregate]}"
             )
         if cut := sum(items[0][-1] != pair[-1] for items, pair in zip(by_pair, pairs)):
             run.note(
-                f"{cut} of {len(pairs)} hypotheses had to be truncated: {model} reads at most "
-                f"{room} tokens, and at least a quarter of these tokens are reserved for "
-                "the premise"
+                f"{cut} of {n} hypotheses had to be truncated: {limit}, and at least a quarter of "
+                "these tokens are reserved for the premise"
             )
         return Windowed([item for items in by_pair for item in items], np.cumsum(sizes) - sizes)
 
-    def folded(self, p: NDArray[np.float64], read: Windowed[Any]) -> NDArray[np.float64]:
+    def folded(self, p: Floats, read: Windowed[Any]) -> Floats:
         """Return one value for each pair from the values of its windows."""
         if self.aggregate == "mean":
             return read.mean(p)
         return np.asarray(np.minimum.reduceat(p, read.starts))
 
+    def best_rows(self, rows: Floats, read: Windowed[Any]) -> Floats:
+        """Return a row (entailment, neutral, contradiction) for each pair from its windows'."""
+        # A premise entails a hypothesis if one of its windows does. It contradicts the hypothesis
+        # if one window does and no other supports it, so C is at most 1 - E. In an unrelated
+        # window, E and C are random, so the window with the greatest E could hide a contradiction
+        # in another one.
+        if self.aggregate == "mean":
+            return read.mean(rows)
+        entailment, _, contradiction = np.maximum.reduceat(rows, read.starts).T
+        contradiction = np.minimum(contradiction, 1 - entailment)
+        neutral = np.maximum(1 - entailment - contradiction, 0)
+        combined = np.column_stack((entailment, neutral, contradiction))
+        return np.where((read.sizes == 1)[:, None], rows[read.starts], combined)
 
-def parts_of(
-    premise: str, hyp: str, reader: PairReader | Encoding, options: Windows, prefix: str = ""
-) -> tuple[list[str], str]:
-    """Return the windows of a premise, and the hypothesis, truncated if it leaves no room."""
-    free = reader.room - reader.special
+
+def parts_of(reader: PairReader | Encoding, pair: Item, options: Windows) -> list[Item]:
+    """Return a pair with each window of its premise; a task before it is read with every window.
+
+    The hypothesis is truncated if it leaves no room.
+    """
+    *task, premise, hyp = pair
+    prefix, free = "".join(f"{name}: " for name in task), reader.room - reader.special
     needed = reader.count([prefix + premise])[prefix + premise]
     most = free - min(needed, max(1, int(free * _PREMISE_SHARE)))
     if reader.count([hyp])[hyp] > most:
         hyp = beginning(hyp, most, reader.count)
     room = free - reader.count([hyp])[hyp]
-    if needed <= room:
-        return [premise], hyp
-    return windows(premise, room, reader.count, overlap=options.overlap, prefix=prefix), hyp
-
-
-def best_rows(
-    rows: NDArray[np.float64], read: Windowed[Any], options: Windows
-) -> NDArray[np.float64]:
-    """Return a row (entailment, neutral, contradiction) for each pair from its windows' rows."""
-    # A premise entails a hypothesis if one of its windows does. It contradicts the hypothesis if
-    # one window does and no other supports it, so C is at most 1 - E. In an unrelated window, E and
-    # C are random, so the window with the greatest E could hide a contradiction in another one.
-    if options.aggregate == "mean":
-        return read.mean(rows)
-    entailment, _, contradiction = np.maximum.reduceat(rows, read.starts).T
-    contradiction = np.minimum(contradiction, 1 - entailment)
-    neutral = np.maximum(1 - entailment - contradiction, 0)
-    combined = np.column_stack((entailment, neutral, contradiction))
-    single = read.sizes == 1
-    combined[single] = rows[read.starts[single]]
-    return combined
+    texts = [premise]
+    if needed > room:
+        texts = windows(premise, room, reader.count, overlap=options.overlap, prefix=prefix)
+    return [(*task, text, hyp) for text in texts]  # type: ignore[misc]

@@ -103,16 +103,12 @@ def check_annotation(chosen: Detector | type[Detector], edition: Edition) -> Non
     """Raise if a detector does not predict the edition's kind of annotation."""
     kind = edition.annotation.kind
     if kind not in chosen.annotations:
-        instead = (
-            f"use the {DEFAULTS[kind]} detector"
-            if kind in DEFAULTS
-            else "use a detector of your own"
-        )
-        instead += ", or specify the edition of the data with --edition"
+        other = f"the {DEFAULTS[kind]} detector" if kind in DEFAULTS else "a detector of your own"
         kinds = " or ".join(map(show, chosen.annotations))
         raise ShroomError(
             f"the {chosen.name} detector predicts {kinds} annotations, but {edition.name} has "
-            f"{show(kind)} annotations; {instead}"
+            f"{show(kind)} annotations; use {other}, or specify the edition of the data with "
+            "--edition"
         )
 
 
@@ -149,6 +145,7 @@ def class_of(name: str) -> type[Detector]:
     return kind
 
 
+_PRECISION: Any = Literal[PRECISIONS] | None
 Splits = Annotated[list[str], Meta(min_length=1, title='a list of splits, such as ["val", "test"]')]
 
 
@@ -176,9 +173,7 @@ class Recipe:
         try:
             REGISTRY.in_file(chosen)
             data = converted("data", table.pop("data", None), Splits | None)
-            precision = table.pop("precision", None)
-            if precision is not None:
-                precision = converted("precision", precision, Literal[PRECISIONS])
+            precision = converted("precision", table.pop("precision", None), _PRECISION)
         except ShroomError as error:
             raise ShroomError(f"{path}: {error}") from error
         return cls(path.stem, chosen, _filled(table), tuple(data or ()), path, precision)

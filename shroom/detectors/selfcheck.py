@@ -19,12 +19,12 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.word_spans import spans
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Aggregate, Overlap
 from shroom.detectors.settings import File, Names, Share
@@ -36,6 +36,10 @@ from shroom.scoring.item_values import id_in
 #: The surprise at which p of the n-gram variant is 0.5: as if each word were one of 32 equal ones.
 MIDDLE = math.log(32)
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
+
+
+#: A hypothesis and its samples.
+_Pair = tuple[str, tuple[str, ...]]
 
 
 @dataclass(eq=False, repr=False)
@@ -104,7 +108,6 @@ class SelfCheck(Detector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._samples: Samples | None = None
         self._judge: Any = None
         if self.variant != "ngram" and not self.model:
             what = "an encoder" if self.variant == "bertscore" else "an NLI model"
@@ -116,25 +119,22 @@ class SelfCheck(Detector):
         if self.variant == "bertscore" and several:
             raise ShroomError("the variant bertscore accepts only one model and one revision")
 
-    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        return self.against([p.hyp for p in datapoints], self._read().of(datapoints), run)
+    def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
+        return self.against([p.hyp for p in datapoints], self._samples.of(datapoints), run)
 
     def against(
         self, texts: Sequence[str], samples: Sequence[tuple[str, ...]], run: Run = RUN
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Return p(Hallucination) of texts by the samples of each: shape [n]."""
         p = np.full(len(texts), 0.5)
         judged = [place for place, text in enumerate(texts) if text.strip()]
-        hyps = [texts[place] for place in judged]
-        of_texts = [samples[place] for place in judged]
+        pairs = [(texts[place], samples[place]) for place in judged]
         if self.variant == "ngram":
-            values = np.array(
-                [surprise(h, s, self.n, self.aggregate) for h, s in zip(hyps, of_texts)]
-            )
-            p[judged] = values / (values + MIDDLE)
-        elif hyps:
-            parts = self._bertscore if self.variant == "bertscore" else self._contradiction
-            owner, values = parts(hyps, of_texts, run)
+            x = np.array([surprise(*pair, self.n, self.aggregate) for pair in pairs])
+            p[judged] = x / (x + MIDDLE)
+        elif pairs:
+            compare = self._bertscore if self.variant == "bertscore" else self._contradiction
+            owner, values = compare(pairs, run)
             p[judged] = np.bincount(owner, weights=values) / np.bincount(owner)
         return p
 
@@ -142,27 +142,24 @@ class SelfCheck(Detector):
     def identity(self) -> str:
         """A digest of the samples, and the identities of the models that read them."""
         models = map(hub.identity, self.model or (), self.revision or itertools.repeat(None))
-        return " ".join([f"selfcheck {self._read().digest}", *models])
+        return " ".join([f"selfcheck {self._samples.digest}", *models])
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the texts with which the hypothesis is compared: its samples."""
-        return self._read().of([datapoint])[0]
+        return self._samples.of([datapoint])[0]
 
-    def _read(self) -> Samples:
-        if self._samples is None:
-            if self.samples is None:
-                raise ShroomError(
-                    "the detector selfcheck needs more samples from the model that wrote the "
-                    "hypotheses; specify --set "
-                    "samples=FILE, a JSON list with one object for each datapoint, such as "
-                    '{"id": 1, "samples": ["...", "..."]}'
-                )
-            self._samples = Samples.read(self.samples)
-        return self._samples
+    @cached_property
+    def _samples(self) -> Samples:
+        if self.samples is None:
+            raise ShroomError(
+                "the detector selfcheck needs more samples from the model that wrote the "
+                "hypotheses; specify --set "
+                "samples=FILE, a JSON list with one object for each datapoint, such as "
+                '{"id": 1, "samples": ["...", "..."]}'
+            )
+        return Samples.read(self.samples)
 
-    def _bertscore(
-        self, hyps: list[str], samples: list[tuple[str, ...]], run: Run
-    ) -> tuple[list[int], NDArray[np.float64]]:
+    def _bertscore(self, pairs: list[_Pair], run: Run) -> tuple[list[int], Floats]:
         """Return p of each sentence, and the place of its hypothesis."""
         from shroom.detectors.embeddings import BertScore
 
@@ -171,26 +168,22 @@ class SelfCheck(Detector):
         # Sorted, so that the order of the samples does not matter even for the journal's keys.
         items = [
             (sentence, *[tuple(sentences(text)) for text in sorted(texts)])
-            for hyp, texts in zip(hyps, samples)
+            for hyp, texts in pairs
             for sentence in sentences(hyp)
         ]
-        owner = [place for place, hyp in enumerate(hyps) for _ in sentences(hyp)]
+        owner = [place for place, (hyp, _) in enumerate(pairs) for _ in sentences(hyp)]
         return owner, 1 - self._judge.agreement(items, run)
 
-    def _contradiction(
-        self, hyps: list[str], samples: list[tuple[str, ...]], run: Run
-    ) -> tuple[list[int], NDArray[np.float64]]:
+    def _contradiction(self, pairs: list[_Pair], run: Run) -> tuple[list[int], Floats]:
         """Return p of each pair of sample and hypothesis, and the place of the hypothesis."""
         from shroom.detectors.nli import NLI, p_from
 
         if self._judge is None:
-            self._judge = NLI(
-                self.model or (), self.revision, windows=self.windows, overlap=self.overlap
-            )
-        pairs = [(text, hyp) for hyp, texts in zip(hyps, samples) for text in texts]
-        owner = [place for place, texts in enumerate(samples) for _ in texts]
-        shares = self._judge.probabilities(pairs, run)
-        return owner, p_from(shares[:, 0], shares[:, 2])
+            more: dict[str, Any] = {"windows": self.windows, "overlap": self.overlap}
+            self._judge = NLI(self.model or (), self.revision, **more)
+        both = [(place, (text, hyp)) for place, (hyp, texts) in enumerate(pairs) for text in texts]
+        shares = self._judge.probabilities([pair for _, pair in both], run)
+        return [place for place, _ in both], p_from(shares[:, 0], shares[:, 2])
 
 
 def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "average") -> float:
@@ -203,7 +196,7 @@ def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "ave
     count = Counter(grams)
     for text in samples:
         count.update(_ngrams(text, n))
-    total = sum(count.values())
+    total = count.total()
     surprises = [math.log(total / count[gram]) for gram in grams]
     return max(surprises) if aggregate == "max" else math.fsum(surprises) / len(surprises)
 
@@ -216,7 +209,7 @@ def sentences(text: str) -> list[str]:
 def _ngrams(text: str, n: int) -> list[tuple[str, ...]]:
     lower = text.lower()
     words = [""] * (n - 1) + [lower[start:end] for start, end in spans(lower)]
-    return [tuple(words[place : place + n]) for place in range(len(words) - n + 1)]
+    return list(zip(*(words[start:] for start in range(n))))
 
 
 class Row(NamedTuple):
@@ -237,15 +230,13 @@ class Samples:
     @classmethod
     def read(cls, path: str | Path) -> Samples:
         """Read rows with ``samples``, and perhaps ``id`` and ``hyp``, from JSON or JSON Lines."""
-        if Path(path).is_dir():
-            raise ShroomError(f"{path} is a folder; specify one file of samples")
         problems = Problems()
         files = documents(path, problems)
-        if len(files) > 1:
-            raise ShroomError(f"{path} contains {len(files)} files; specify one file of samples")
-        items: list[Any] | None = None
-        for file in files:
-            items = file.items(problems)
+        if Path(path).is_dir() or len(files) > 1:
+            raise ShroomError(
+                f"{path} contains {counted(len(files), 'file')}; specify one file of samples"
+            )
+        items = files[0].items(problems) if files else None
         if problems.errors or items is None:
             raise InvalidInput(problems)
         rows = tuple(_row(item, f"{path}: item {index}") for index, item in enumerate(items))
@@ -261,10 +252,9 @@ class Samples:
     @cached_property
     def digest(self) -> str:
         """A digest of the samples that does not depend on the file's path."""
-        text = json.dumps(self.rows)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps(self.rows).encode()).hexdigest()[:16]
 
-    def of(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
+    def of(self, datapoints: Datapoints) -> list[tuple[str, ...]]:
         """Return the samples of each datapoint, by id if the rows have ids, otherwise by order."""
         if self.rows and self.rows[0].id is not None:
             return self._by_id(datapoints)
@@ -275,14 +265,14 @@ class Samples:
                 "one row for each datapoint in the order of the data"
             )
         for index, (row, point) in enumerate(zip(self.rows, datapoints)):
-            if row.hyp is not None and row.hyp != point.hyp:
+            if row.hyp not in (None, point.hyp):
                 raise ShroomError(
                     f"{self.file}: item {index}: hyp: expected {show(point.hyp)}, got "
                     f"{show(row.hyp)}; keep the order of the data, or add ids"
                 )
         return [row.texts for row in self.rows]
 
-    def _by_id(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
+    def _by_id(self, datapoints: Datapoints) -> list[tuple[str, ...]]:
         places: dict[Any, int] = {}
         for index, row in enumerate(self.rows):
             if places.setdefault(row.id, index) != index:
@@ -304,15 +294,15 @@ class Samples:
 def _row(item: Any, place: str) -> Row:
     if not isinstance(item, dict):
         raise ShroomError(f'{place}: expected an object with "samples", got {show(item)}')
-    texts, hyp = item.get("samples"), item.get("hyp")
+    texts, hyp, own = (item.get(key) for key in ("samples", "hyp", "id"))
     if not isinstance(texts, list) or not texts:
         value = show(texts) if "samples" in item else "no such key"
         raise ShroomError(f"{place}: samples: expected a list of at least one text, got {value}")
-    for index, text in enumerate(texts):
+    named = {f"samples: {index}": text for index, text in enumerate(texts)}
+    named["hyp"] = "" if hyp is None else hyp
+    for key, text in named.items():
         if not isinstance(text, str):
-            raise ShroomError(f"{place}: samples: {index}: expected a text, got {show(text)}")
-    if item.get("id") is not None and id_in(item["id"]) is None:
-        raise ShroomError(f"{place}: id: expected an integer, got {show(item['id'])}")
-    if hyp is not None and not isinstance(hyp, str):
-        raise ShroomError(f"{place}: hyp: expected a text, got {show(hyp)}")
-    return Row(tuple(texts), id_in(item.get("id")), hyp)
+            raise ShroomError(f"{place}: {key}: expected a text, got {show(text)}")
+    if own is not None and id_in(own) is None:
+        raise ShroomError(f"{place}: id: expected an integer, got {show(own)}")
+    return Row(tuple(texts), id_in(own), hyp)

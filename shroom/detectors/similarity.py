@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.embeddings import SentenceEncoder
 from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows
@@ -76,12 +75,12 @@ class Similarity(JSONDetector):
         self._encoders: dict[str | None, SentenceEncoder] = {}
         self._known: dict[tuple[str | None, str, str], float] = {}
 
-    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
+    def _p(self, datapoints: Datapoints, run: Run) -> Floats:
         distances, tasks = self._distances(datapoints, run)
         curves = self._distance.curves
         return curves.p(distances[:, None], tasks) if curves else np.clip(distances, 0, 1)
 
-    def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
+    def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         if not datapoints:
             raise ShroomError("fitting needs labelled datapoints")
         if not 0 < p.sum() < len(p):
@@ -113,13 +112,9 @@ class Similarity(JSONDetector):
         encoder, revision = str(content["model"]), content["revision"]
         if (path.parent / encoder).is_dir():
             encoder = str(path.parent / encoder)
-        return _Distance(
-            encoder,
-            None if revision is None else str(revision),
-            Rule(content["reference"]),
-            content["multilingual"] is True,
-            Logistic.from_dict(content, 1),
-        )
+        revision = None if revision is None else str(revision)
+        rule, multilingual = Rule(content["reference"]), content["multilingual"] is True
+        return _Distance(encoder, revision, rule, multilingual, Logistic.from_dict(content, 1))
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         state = self._distance
@@ -173,28 +168,23 @@ class Similarity(JSONDetector):
             )
         return replace(fitted, model=distance)
 
-    def _distances(
-        self, datapoints: Sequence[Datapoint], run: Run
-    ) -> tuple[NDArray[np.float64], list[str]]:
+    def _distances(self, datapoints: Datapoints, run: Run) -> tuple[Floats, list[str]]:
         """Return 1 - cosine of each datapoint, and its task."""
-        state = self._distance
         points = Pairs.of(datapoints, self.premises)
-        pairs = points.texts
+        keys = [(run.device, *pair) for pair in points.texts]
         if len(self._known) > _MOST_DISTANCES:
             self._known.clear()
-        new = [pair for pair in dict.fromkeys(pairs) if (run.device, *pair) not in self._known]
+        new = [key for key in dict.fromkeys(keys) if key not in self._known]
         if new:
-            model = self._encoders.get(run.device)
-            if model is None:
-                model = SentenceEncoder(state.encoder, state.revision, run.device)
-                self._encoders[run.device] = model
-            windows = Windows(self.windows, self.overlap)
-            read = model.read(new, windows, run)
+            if run.device not in self._encoders:
+                encoder = self._distance.encoder, self._distance.revision
+                self._encoders[run.device] = SentenceEncoder(*encoder, run.device)
+            model, windows = self._encoders[run.device], Windows(self.windows, self.overlap)
+            read = model.read([(premise, hyp) for _, premise, hyp in new], windows, run)
             vectors = model.embed([text for pair in read.items for text in pair], run)
             distances = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
-            keys = ((run.device, *pair) for pair in new)
-            self._known.update(zip(keys, windows.folded(distances, read).tolist()))
-        distances = points.best(np.array([self._known[run.device, *pair] for pair in pairs]))
+            self._known.update(zip(new, windows.folded(distances, read).tolist()))
+        distances = points.best(np.array([self._known[key] for key in keys]))
         return distances, [point.task.like for point in datapoints]
 
 

@@ -7,10 +7,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError, show
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.base import Detector
 from shroom.detectors.out_of_fold import DECIMALS
 from shroom.inference.run_settings import RUN, Run
@@ -51,7 +51,7 @@ class SpanDetector(Detector):
     annotations: ClassVar[tuple[str, ...]] = ("spans", "labelled-spans")
     label: str | None = None
 
-    def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Marks:
+    def mark(self, datapoints: Datapoints, run: Run = RUN) -> Marks:
         """Return the marked spans of each hypothesis, with their probabilities.
 
         Parameters
@@ -74,29 +74,23 @@ class SpanDetector(Detector):
             "the spans of each datapoint"
         )
 
-    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+    def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
         """Return the expected share of marked characters in each hypothesis: shape [n]."""
-        marked = zip(datapoints, self._marked(datapoints, run))
-        return np.array(
-            [
-                min(1.0, sum((s.end - s.start) * s.prob for s, _ in spans) / max(1, len(point.hyp)))
-                for point, spans in marked
-            ]
-        )
+        marked = self._marked(datapoints, run)
+        sizes = [sum((s.end - s.start) * s.prob for s, _ in spans) for spans in marked]
+        lengths = [max(1, len(point.hyp)) for point in datapoints]
+        return np.minimum(1, np.array(sizes) / lengths)
 
     def columns(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN, annotation: Annotation | None = None
+        self, datapoints: Datapoints, run: Run = RUN, annotation: Annotation | None = None
     ) -> dict[str, list[Any]]:
         labels = annotation.labels if annotation else ()
         if labels and self.label:
             self._check_label(self.label, labels)
         marked = self._marked(datapoints, run, labels)
         if labels:
-            return {
-                LABELS: [
-                    [{**s._asdict(), "label": label} for s, label in spans] for spans in marked
-                ]
-            }
+            own = [[{**s._asdict(), "label": label} for s, label in spans] for spans in marked]
+            return {LABELS: own}
         soft = [[span for span, _ in spans] for spans in marked]
         hard = [hard_of([span._replace(prob=1.0) for span in likeliest(spans)]) for spans in soft]
         return {
@@ -105,7 +99,7 @@ class SpanDetector(Detector):
         }
 
     def _marked(
-        self, datapoints: Sequence[Datapoint], run: Run, labels: Sequence[str] = ()
+        self, datapoints: Datapoints, run: Run, labels: Sequence[str] = ()
     ) -> list[list[tuple[SoftSpan, str]]]:
         """Return the checked spans, with p rounded as in a submission, and their labels."""
         marked = list(self.mark(datapoints, run) or ())

@@ -5,17 +5,18 @@ In Mu-SHROOM, names, numbers and words that are not in the question are marked f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans as word_spans
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.settings import File, Text
@@ -27,7 +28,6 @@ from shroom.metrics.span_arrays import Spans as SpanArrays
 from shroom.metrics.span_metrics import everything, iou, rho
 from shroom.scoring.kinds.span_values import SoftSpan, hard_of
 
-Floats = NDArray[np.float64]
 Bounds = list[tuple[int, int]]
 
 MODEL = Path(__file__).parent.parent / "models" / "spans" / "model.json"
@@ -71,7 +71,7 @@ class Spans(SpanDetector, JSONDetector):
     model: File | None = None
     label: Text | None = field(default=None, kw_only=True)
 
-    def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> list[list[SoftSpan]]:
+    def mark(self, datapoints: Datapoints, run: Run = RUN) -> list[list[SoftSpan]]:
         """Return the likeliest words of each hypothesis and the space between, with their p."""
         # The others have none: rho counts unmarked characters as tied, and many words of a small p
         # would make the expected union too large.
@@ -84,34 +84,29 @@ class Spans(SpanDetector, JSONDetector):
             marked.append(likeliest(_with_blanks(bounds, p.tolist())))
         return marked
 
-    def _fit(self, datapoints: Sequence[Datapoint], p: Floats, run: Run) -> None:
+    def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         """Fit on the share of the annotators who marked each word; p is not used."""
         del p, run
-        values, targets, importance = [], [], []
-        for point in datapoints:
-            bounds, of_words = features(point.src, point.hyp)
-            values.append(of_words)
-            targets.append(_targets(point, bounds))
-            # The score is a mean over answers, and the words of one answer are alike.
-            importance.append(np.full(len(bounds), 1 / np.sqrt(max(1, len(bounds)))))
-        columns = np.concatenate(values)
+        words = [features(point.src, point.hyp) for point in datapoints]
+        targets = [_targets(point, bounds) for point, (bounds, _) in zip(datapoints, words)]
+        columns = np.concatenate([values for _, values in words])
         if not len(columns):
             raise ShroomError(
                 "the hypotheses have no words, so the spans detector cannot be fitted"
             )
         mean, scale = columns.mean(axis=0), columns.std(axis=0)
         scale[scale < 1e-6] = 1.0
+        # The score is a mean over answers, and the words of one answer are alike.
+        sizes = np.array([len(bounds) for bounds, _ in words])
+        importance = np.repeat(1 / np.sqrt(np.maximum(1, sizes)), sizes)
         weights = fit_logistic(
-            (columns - mean) / scale,
-            np.concatenate(targets),
-            _C,
-            importance=np.concatenate(importance),
+            (columns - mean) / scale, np.concatenate(targets), _C, importance=importance
         )
         slopes = weights[1:] / scale
         self._state = Fitted(_Weights(float(weights[0] - mean @ slopes), slopes))
 
     def cross_validate(
-        self, files: Mapping[str, Sequence[Datapoint]], folds: int
+        self, files: Mapping[str, Datapoints], folds: int
     ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
         """Return the training items, and cross-validated IoU and rho; the spans are not stored."""
         points = [point for file in files.values() for point in file]
@@ -153,34 +148,31 @@ def features(question: str, answer: str) -> tuple[Bounds, Floats]:
     # the start of a sentence do not count; a length is at most 12, over 12.
     bounds = word_spans(answer)
     words = [answer[start:end] for start, end in bounds]
+    folded, n = [word.casefold() for word in words], len(words)
     asked = {question[start:end].casefold() for start, end in word_spans(question)}
-    stems = {word[:_STEM] for word in asked if len(word) >= _STEM}
-    before: set[str] = set()
-    rows, starts, later = [], True, False
-    for place, word in enumerate(words):
-        folded = word.casefold()
-        in_question = folded in asked or (len(folded) >= _STEM and folded[:_STEM] in stems)
-        digit = any(map(str.isdigit, word))
-        capital = word[0].isupper() and not starts
-        sign = not any(map(str.isalnum, word))
-        length = min(len(word), _LONG) / _LONG
-        row = (in_question, digit, capital, sign, length, folded in before, later)
-        rows.append((*row, np.log1p(place)))
-        before.add(folded)
-        starts = word[-1] in _ENDS
-        later = later or starts
-    n = len(words)
-    own = np.array(rows, np.float64).reshape(n, 8)
-    in_questions, digits, capitals, signs, _, _, laters, _ = own.T
-    of_answer = (np.log1p(n), in_questions.sum() / max(1, n), digits.sum() / max(1, n))
-    crosses = (in_questions * digits, in_questions * capitals, laters * capitals)
-    neighbours = [
-        beside[place : place + n]
-        for column in (in_questions, signs)
-        for beside in [np.concatenate(([0.0], column, [0.0]))]
-        for place in (2, 0)
-    ]
-    return bounds, np.column_stack([own, np.tile(of_answer, (n, 1)), *crosses, *neighbours])
+    asked_stems = {word[:_STEM] for word in asked if len(word) >= _STEM}
+    stems = [word[:_STEM] if len(word) >= _STEM else None for word in folded]
+    after_end = [False, *(word[-1] in _ENDS for word in words)][:n]
+    first: dict[str, int] = {}
+
+    in_question = _numbers(w in asked or stem in asked_stems for w, stem in zip(folded, stems))
+    digit = _numbers(any(map(str.isdigit, word)) for word in words)
+    starts = [True, *after_end[1:]]
+    capital = _numbers(w[0].isupper() and not start for w, start in zip(words, starts))
+    sign = _numbers(not any(map(str.isalnum, word)) for word in words)
+    length = _numbers(min(len(word), _LONG) / _LONG for word in words)
+    repeated = _numbers(first.setdefault(w, place) < place for place, w in enumerate(folded))
+    later = _numbers(accumulate(after_end, max))
+    own = (in_question, digit, capital, sign, length, repeated, later, np.log1p(np.arange(n)))
+    of_answer = (np.log1p(n), in_question.sum() / max(1, n), digit.sum() / max(1, n))
+    crosses = (in_question * digit, in_question * capital, later * capital)
+    padded = np.pad(in_question, 1), np.pad(sign, 1)
+    neighbours = [part for column in padded for part in (column[2:], column[:-2])]
+    return bounds, np.column_stack([*own, np.tile(of_answer, (n, 1)), *crosses, *neighbours])
+
+
+def _numbers(values: Iterable[float]) -> Floats:
+    return np.array(list(values), np.float64)
 
 
 def _with_blanks(bounds: Bounds, p: list[float]) -> list[SoftSpan]:
@@ -206,7 +198,7 @@ def _targets(point: Datapoint, bounds: Bounds) -> Floats:
     return np.array([marked[start:end].mean() for start, end in bounds])
 
 
-def _figures(points: Sequence[Datapoint], soft: Sequence[Sequence[SoftSpan]]) -> dict[str, Any]:
+def _figures(points: Datapoints, soft: Sequence[Sequence[SoftSpan]]) -> dict[str, Any]:
     """Return the scores of spans by Mu-SHROOM's metrics, and the IoU of marking everything."""
     lengths = [len(point.hyp) for point in points]
     gold = [[SoftSpan(*span) for span in point.spans or ()] for point in points]

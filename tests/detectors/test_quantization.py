@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder import quantization
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
-from shroom.detectors.cross_encoder.model_folder import GRAPH, in_float32
+from shroom.detectors.cross_encoder.float32_graph import in_float32
+from shroom.detectors.cross_encoder.model_folder import GRAPH
 from shroom.detectors.cross_encoder.quantization import (
     LOW,
     MATRIX_MOST,
@@ -255,7 +256,8 @@ def test_p_of_the_shipped_model_is_that_of_its_network(monkeypatch):
 
 def test_a_graph_without_integers_stays():
     node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
-    graph = onnx.helper.make_graph([node], "product", [], [])
+    output = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)
+    graph = onnx.helper.make_graph([node], "product", [], [output])
     content = onnx.helper.make_model(graph).SerializeToString()
     assert onnx.load_model_from_string(in_float32(content)).graph == graph
 

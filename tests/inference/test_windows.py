@@ -9,7 +9,7 @@ from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, tokenizer
 from shroom.core.datapoint import pair
 from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.nli import NLI, p_from
-from shroom.detectors.pairs import Windowed, Windows, best_rows, parts_of
+from shroom.detectors.pairs import Windowed, Windows, parts_of
 from shroom.detectors.selfcheck import SelfCheck
 from shroom.detectors.similarity import Similarity
 from shroom.inference.run_settings import Run
@@ -163,12 +163,13 @@ def test_a_beginning_is_the_longest_that_fits(text, room, count):
 def test_parts_fit_and_lose_nothing_of_the_premise(premise, hyp, room):
     reader = PairReader(tokenizer("roberta", room), room)
     premise, hyp = (text.replace("\ud800", "?") for text in (premise, hyp))
-    found, kept = parts_of(premise, hyp, reader, Windows())
+    parts = parts_of(reader, (premise, hyp), Windows())
+    found, (kept, *_) = zip(*parts)
     assert hyp.startswith(kept)
-    lengths = reader.lengths([(one, kept) for one in found])
+    lengths = reader.lengths(parts)
     assert all(length <= room or len(one) <= 1 for length, one in zip(lengths, found))
     if reader.lengths([(premise, hyp)])[0] <= room:
-        assert (found, kept) == ([premise], hyp)
+        assert parts == [(premise, hyp)]
     together = "".join("".join(one.split()) for one in found)
     assert set("".join(premise.split())) <= set(together)
     if kept != hyp:  # only where it leaves the premise too little
@@ -187,18 +188,18 @@ def windowed(*sizes):
 
 
 def test_what_one_window_entails_the_premise_entails():
-    (row,) = best_rows(ROWS, windowed(4), Windows())
+    (row,) = Windows().best_rows(ROWS, windowed(4))
     np.testing.assert_allclose(row, [0.9, 0, 0.1])  # another window's contradiction gives way
-    (row,) = best_rows(ROWS[[0, 2]], windowed(2), Windows())
+    (row,) = Windows().best_rows(ROWS[[0, 2]], windowed(2))
     np.testing.assert_allclose(row, [0.2, 0, 0.8])  # and counts where nothing supports
 
 
 def test_means_and_single_windows():
-    mean = best_rows(ROWS, windowed(1, 2, 1), Windows("mean"))
+    mean = Windows("mean").best_rows(ROWS, windowed(1, 2, 1))
     np.testing.assert_allclose(mean, [ROWS[0], ROWS[1:3].mean(axis=0), ROWS[3]])
-    found = best_rows(ROWS, windowed(1, 2, 1), Windows())
+    found = Windows().best_rows(ROWS, windowed(1, 2, 1))
     np.testing.assert_array_equal(found[[0, 2]], ROWS[[0, 3]])
-    np.testing.assert_array_equal(best_rows(ROWS, windowed(1, 1, 1, 1), Windows()), ROWS)
+    np.testing.assert_array_equal(Windows().best_rows(ROWS, windowed(1, 1, 1, 1)), ROWS)
 
 
 @given(
@@ -208,12 +209,12 @@ def test_means_and_single_windows():
 def test_rows_are_probabilities_in_any_order_of_windows(rows, chance):
     rows = np.array(rows)
     rows /= rows.sum(axis=1, keepdims=True)
-    (found,) = best_rows(rows, windowed(len(rows)), Windows())
+    (found,) = Windows().best_rows(rows, windowed(len(rows)))
     assert found.min() >= 0
     assert found.sum() == pytest.approx(1)
     assert found[0] == rows[:, 0].max()
     chance.shuffle(order := list(range(len(rows))))
-    again = best_rows(rows[order], windowed(len(rows)), Windows())
+    again = Windows().best_rows(rows[order], windowed(len(rows)))
     np.testing.assert_array_equal(again[0], found)
 
 
@@ -228,10 +229,10 @@ HYP = "It rained all day."
 def test_nli_by_brute_force(architecture, tiny, notes):
     folder = tiny("nli_model", architecture)
     reader = PairReader(tokenizer(architecture), LENGTH)
-    parts, _ = parts_of(LONG, HYP, reader, Windows())
+    parts = parts_of(reader, (LONG, HYP), Windows())
     assert len(parts) > 5
-    assert max(reader.lengths([(one, HYP) for one in parts])) <= LENGTH
-    rows = NLI(folder).probabilities([(one, HYP) for one in parts])
+    assert max(reader.lengths(parts)) <= LENGTH
+    rows = NLI(folder).probabilities(parts)
     e, c = rows[:, 0].max(), min(rows[:, 2].max(), 1 - rows[:, 0].max())
     points = [pair("A cat.", HYP), pair(LONG, HYP), pair(TEXT[1], HYP)]
     p = NLI(folder).p(points, Run(note=notes.append))
@@ -295,13 +296,13 @@ def test_a_fact_at_the_end_of_30_000_characters_is_found(notes):
 
 def test_the_cross_encoder_by_brute_force():
     model = CrossEncoder()
-    premise = " ".join(f"On day {n} the {what} was seen." for n, what in enumerate(TEXT * 5))
-    hyp = "On day 21 it was raining."
-    parts, kept = parts_of(premise, hyp, model._model.encoding, Windows(), prefix="TS: ")
-    assert kept == hyp
+    premise = " ".join(f"On day {n} the {what} was seen." for n, what in enumerate(TEXT * 8))
+    hyp = "On day 31 it was raining."
+    parts = parts_of(model._model.encoding, ("TS", premise, hyp), Windows())
+    assert parts[0][-1] == hyp
     assert len(parts) > 2
-    _, cut = model._model.encoding([("TS", one, hyp) for one in parts])
+    _, cut = model._model.encoding(parts)
     assert not any(cut)
-    apart = model.p([pair(one, hyp) for one in parts])
+    apart = model.p([pair(one, hyp) for _, one, hyp in parts])
     for detector, expected in ((model, apart.min()), (CrossEncoder(windows="mean"), apart.mean())):
         assert detector.p([pair(premise, hyp)]) == pytest.approx([expected], abs=1e-5)

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint, Rule
-from shroom.core.extras import install_hint
+from shroom.core.datapoint import Rule
+from shroom.core.extras import require
 from shroom.core.problems import ShroomError
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.cross_encoder.model_folder import ModelFolder, loaded
 from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.fitted import Fitted, FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windowed, Windows, parts_of
+from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows, parts_of
 from shroom.detectors.settings import File, Name, Share
 from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
 
-_Pair = tuple[str, str, str]
 MODEL = Path(__file__).parent.parent.parent / "models" / "cross-encoder"
 
 
@@ -95,15 +95,22 @@ class CrossEncoder(Schedule, FittedDetector):
     def identity(self) -> str:
         return f"{self.name} {self._fitted().digest}"
 
-    def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
-        model = self._model
-        pairs = Pairs.of(datapoints, self.premises)
-        precision = model.precision(run)
-        read, encoded = self._read(pairs.items, run)
+    def _p(self, datapoints: Datapoints, run: Run) -> Floats:
+        model, pairs = self._model, Pairs.of(datapoints, self.premises)
+        encoding, precision = model.encoding, model.precision(run)
+        distinct = list(dict.fromkeys(pairs.items))
+        arrays, cut = encoding(distinct)
+        encoded, is_cut = dict(zip(distinct, arrays)), dict(zip(distinct, cut))
+        fits = np.array([not is_cut[item] for item in pairs.items])
+        windows, parts = Windows(self.windows, self.overlap), partial(parts_of, encoding)
+        name, room = "the cross-encoder", encoding.room
+        read = windows.read(pairs.items, fits, parts, name, room, run)
+        new = [item for item in dict.fromkeys(read.items) if item not in encoded]
+        encoded.update(zip(new, encoding(new)[0]))
 
-        def work(batch: list[_Pair]) -> NDArray[np.float32]:
-            arrays = model.encoding.batch([encoded[item] for item in batch])
-            return np.asarray(model.probabilities(arrays, precision))
+        def work(batch: list[tuple[str, str, str]]) -> NDArray[np.float32]:
+            inputs = encoding.batch([encoded[item] for item in batch])
+            return np.asarray(model.probabilities(inputs, precision))
 
         p = compute(
             read.items,
@@ -114,35 +121,13 @@ class CrossEncoder(Schedule, FittedDetector):
             run=run,
             workers=model.workers,
         )
-        return pairs.best(self._windows.folded(p[:, 0], read))
+        return pairs.best(windows.folded(p[:, 0], read))
 
-    def _read(
-        self, pairs: list[_Pair], run: Run
-    ) -> tuple[Windowed[_Pair], dict[_Pair, NDArray[np.int64]]]:
-        """Return the model's inputs for pairs, and the arrays of each input."""
-        encoding = self._model.encoding
-        distinct = list(dict.fromkeys(pairs))
-        arrays, cut = encoding(distinct)
-        encoded, is_cut = dict(zip(distinct, arrays)), dict(zip(distinct, cut))
-        fits = np.array([not is_cut[pair] for pair in pairs])
-        name, room = "the cross-encoder", encoding.room
-        read = self._windows.read(pairs, fits, self._parts, name, room, run)
-        new = [item for item in dict.fromkeys(read.items) if item not in encoded]
-        encoded.update(zip(new, encoding(new)[0]))
-        return read, encoded
-
-    def _parts(self, pair: _Pair) -> list[_Pair]:
-        task, ref, hyp = pair
-        refs, hyp = parts_of(ref, hyp, self._model.encoding, self._windows, prefix=f"{task}: ")
-        return [(task, ref, hyp) for ref in refs]
-
-    def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
+    def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         del run
         self._state = Fitted(self._fitting().fit(datapoints, p))
 
-    def out_of_fold(
-        self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> tuple[Floats, Floats]:
         unseen = self._fitting().cross_validated(datapoints, p, folds)
         threshold = 0.5 if self.threshold is None else self.threshold
         return unseen, np.full(len(p), threshold)
@@ -160,33 +145,21 @@ class CrossEncoder(Schedule, FittedDetector):
         save(Path(path), state, {"recipe": recipe, **about})
 
     @property
-    def _windows(self) -> Windows:
-        return Windows(self.windows, self.overlap)
-
-    @property
     def _schedule(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(Schedule)}
 
     def _fitting(self) -> Any:
         """Return the fit that the settings describe; this imports torch."""
-        try:
-            from shroom.detectors.cross_encoder.fitting import Fitting
-        except ImportError as error:
-            raise ShroomError(
-                f"fitting the cross-encoder needs torch and transformers: {install_hint('models')}"
-            ) from error
+        require("models", "torch", "transformers")
+        from shroom.detectors.cross_encoder.fitting import Fitting
+
         if not self.encoder:
             raise ShroomError(
                 "fitting the cross-encoder needs an encoder to start from: specify --model, or "
                 'add a line such as encoder = "sentence-transformers/all-mpnet-base-v2" to the '
                 "recipe"
             )
-        fitting = Fitting(
-            self.encoder,
-            self.revision,
-            Schedule(**self._schedule),
-            self.reference or Rule.GIVEN,
-            report=self.report,
-        )
+        schedule, rule = Schedule(**self._schedule), self.reference or Rule.GIVEN
+        fitting = Fitting(self.encoder, self.revision, schedule, rule, report=self.report)
         self.device = fitting.device
         return fitting

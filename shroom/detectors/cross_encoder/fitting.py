@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.datapoint import Datapoint, Rule, premises
+from shroom.core.datapoint import Rule, premises
 from shroom.core.paths import cache_folder
+from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
 from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.pairs import MAX_TOKENS, Encoding, Pairs
@@ -79,7 +79,7 @@ def train(
     for step in range(start, len(plan)):
         batch = torch.from_numpy(encoding.batch([pairs[i] for i in plan[step]])).to(device)
         with torch.autocast(device.partition(":")[0], torch.bfloat16, enabled=schedule.bfloat16):
-            logits = model(batch[0], batch[1])
+            logits = model(batch)
         loss = torch.nn.functional.binary_cross_entropy_with_logits(
             logits.float(), targets[plan[step]].to(device)
         )
@@ -108,15 +108,16 @@ def _plan(lengths: Sequence[int], schedule: Schedule) -> list[list[int]]:
     for _ in range(schedule.epochs):
         order = list(range(len(lengths)))
         chance.shuffle(order)
-        epoch = []
-        for start in range(0, len(order), schedule.batch * _WINDOW):
-            window = sorted(
-                order[start : start + schedule.batch * _WINDOW], key=lengths.__getitem__
-            )
-            epoch += [window[i : i + schedule.batch] for i in range(0, len(window), schedule.batch)]
+        windows = _parts(order, schedule.batch * _WINDOW)
+        by_length = [sorted(window, key=lengths.__getitem__) for window in windows]
+        epoch = [batch for window in by_length for batch in _parts(window, schedule.batch)]
         chance.shuffle(epoch)
         plan += epoch
     return plan
+
+
+def _parts(items: list[int], size: int) -> list[list[int]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def _line(steps: int) -> Callable[[int], float]:
@@ -160,20 +161,19 @@ class Fitting:
         self.device = self.device or hub.best_device()
         tokenizer = hub.tokenizer(self.encoder, self.revision)
         self.work.mkdir(parents=True, exist_ok=True)
-        start = hub.identity(self.encoder, self.revision)
-        self.tokenizer = self.work / f"{_digest(start)}.tokenizer.json"
+        self._start = hub.identity(self.encoder, self.revision)
+        self.tokenizer = self.work / f"{_digest(self._start)}.tokenizer.json"
         write_atomically(self.tokenizer, tokenizer.backend_tokenizer.to_str())
-        self.padding = int(tokenizer.pad_token_id or 0)
+        padding = int(tokenizer.pad_token_id or 0)
         room = longest(tokenizer, hub.config(self.encoder, self.revision))
-        self.encoding = Encoding(self.tokenizer, self.padding, min(MAX_TOKENS, room))
-        self._start = start
+        self.encoding = Encoding(self.tokenizer, padding, min(MAX_TOKENS, room))
 
     def model(self) -> PairModel:
         """Return the model before training."""
         torch.manual_seed(self.schedule.seed)  # a new head begins with random weights
         return PairModel(self.encoder, self.revision)
 
-    def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> TrainedModel:
+    def fit(self, datapoints: Datapoints, p: Floats) -> TrainedModel:
         """Return the trained model."""
         examples = self._examples(datapoints, p)
         model, device = self.model(), str(self.device)
@@ -188,9 +188,7 @@ class Fitting:
         )
         return TrainedModel(model, self.encoding, self.tokenizer, device, self.rule)
 
-    def cross_validated(
-        self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
-    ) -> NDArray[np.float64]:
+    def cross_validated(self, datapoints: Datapoints, p: Floats, folds: int) -> Floats:
         """Return the cross-validated p of each datapoint; finished folds are stored."""
         pairs = self._pairs(datapoints)
         judged = np.empty(len(pairs.items))
@@ -208,12 +206,12 @@ class Fitting:
             judged[unseen] = np.load(file, allow_pickle=False)
         return pairs.best(judged)
 
-    def _pairs(self, datapoints: Sequence[Datapoint]) -> Pairs:
+    def _pairs(self, datapoints: Datapoints) -> Pairs:
         return Pairs.of(datapoints, partial(premises, rule=self.rule))
 
-    def _examples(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> list[Example]:
+    def _examples(self, datapoints: Datapoints, p: Floats) -> list[Example]:
         pairs = self._pairs(datapoints)
-        return [Example(*item, float(p[owner])) for item, owner in zip(pairs.items, pairs.owner)]
+        return [Example(*item, share) for item, share in zip(pairs.items, p[pairs.owner].tolist())]
 
     def _key(self, examples: list[Example]) -> str:
         return _digest([self._start, self.rule.value, asdict(self.schedule), examples])

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
+from shroom.detectors.cross_encoder.float32_graph import in_float32
 from shroom.detectors.fitted import Fitted
-from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
+from shroom.detectors.out_of_fold import TrainingItems, reading
 from shroom.detectors.pairs import Encoding
 from shroom.inference.classifier import session
 from shroom.inference.compute import threads
@@ -31,45 +32,25 @@ TRAINING_ITEMS = "training_items.json"
 FORMAT = 2
 #: Several threads may load the model at once.
 _LOADING = Lock()
-#: Numbers of the fields of ONNX's messages (onnx.proto, of ModelProto, GraphProto and NodeProto).
-_GRAPH, _NODE = 7, 1
-_INPUT, _OUTPUT, _NAME, _KIND, _ATTRIBUTE = 1, 2, 3, 4, 5
-#: A node's attribute ``to = 1`` as bytes: what is cast becomes float32.
-_TO_FLOAT32 = b"\x0a\x02to\x18\x01\xa0\x01\x02"
-#: How the fields of these messages are written: as a number, or as bytes after their length.
-_VARINT, _BYTES = 0, 2
-#: The most bytes of a number.
-_LONGEST = 10
-#: The product of integers that quantised() uses.
-_PRODUCT = "MatMulIntegerToFloat"
 
 
 def loaded(folder: Path) -> Fitted:
     """Return the model in a folder that ``shroom fit cross-encoder`` wrote."""
-    path = folder / ABOUT
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+    fit = "to fit a model, use: shroom fit cross-encoder DATA --model ENCODER -o FOLDER"
+    with reading(folder, "a model of the cross-encoder", fit):
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if about["format"] != FORMAT:
             raise ShroomError(
-                f"{path}: this version of the kit reads format {FORMAT}, but the model has "
-                f"format {about['format']}; fit the model again"
+                f"{folder / ABOUT}: this version of the kit reads format {FORMAT}, but the model "
+                f"has format {about['format']}; fit the model again"
             )
         threshold, digest = float(about["threshold"]), str(about["weights"])
         rule = Rule(about.get("recipe", {}).get("reference", Rule.GIVEN))
         model = ModelFolder(folder, about["integers"], about["padding"], about["room"], rule)
-    except UNREADABLE as error:
-        raise ShroomError(
-            f"{folder} is not a model of the cross-encoder ({why_unreadable(error)}); to "
-            "fit a model, use: shroom fit cross-encoder DATA --model ENCODER -o FOLDER"
-        ) from error
     path = folder / TRAINING_ITEMS
-    try:
+    copy = "copy the whole folder that 'shroom fit cross-encoder' wrote"
+    with reading(path, "a list of training items", copy):
         items = TrainingItems.from_dict(json.loads(path.read_text(encoding="utf-8")))
-    except UNREADABLE as error:
-        raise ShroomError(
-            f"{path} is not a list of training items ({why_unreadable(error)}); copy the "
-            "whole folder that 'shroom fit cross-encoder' wrote"
-        ) from error
     return Fitted(model, threshold, items, digest)
 
 
@@ -105,10 +86,8 @@ class ModelFolder:
 
     def content(self) -> str:
         """Return a text that identifies the weights and the libraries that compute p."""
-        files = (self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
-        return (
-            f"cross-encoder {files_digest(files)} {library_versions('onnxruntime', 'tokenizers')}"
-        )
+        digest = files_digest(self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
+        return f"cross-encoder {digest} {library_versions('onnxruntime', 'tokenizers')}"
 
     @property
     def workers(self) -> int:
@@ -141,115 +120,6 @@ class ModelFolder:
             raise ShroomError(
                 f"{self.folder}: {INTEGERS} does not match {ABOUT}; copy the whole folder"
             )
-        parts = np.split(integers, ends[:-1])
-        shaped = zip(self.shapes.items(), parts)
-        arrays = {name: part.reshape(shape) for (name, shape), part in shaped}
+        parts = zip(self.shapes.items(), np.split(integers, ends[:-1]))
+        arrays = {name: part.reshape(shape) for (name, shape), part in parts}
         return session(graph, str(self.folder), arrays)
-
-
-class _Node(NamedTuple):
-    """An operation of a graph: its type, inputs, outputs and bytes."""
-
-    kind: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    raw: bytes
-
-
-def in_float32(model: bytes) -> bytes:
-    """Return a graph of :func:`~.quantization.quantised` with products in float32."""
-    # Runtimes and processors sum floats in different orders; rows rounded to 8 bits turn a
-    # difference in the last digit into a whole step. Read and written without onnx, in protobuf's
-    # wire format.
-    return b"".join(
-        _field(number, _rewritten(value)) if number == _GRAPH else raw
-        for number, value, raw in _fields(model)
-    )
-
-
-def _rewritten(graph: bytes) -> bytes:
-    fields = list(_fields(graph))
-    nodes = [_node(value, raw) for number, value, raw in fields if number == _NODE]
-    others = [raw for number, _, raw in fields if number != _NODE]
-    # Of ``name``, the product of ``source`` with ``name.matrix``, quantised() made ``name.raw``
-    # from ``source.q``, and then ``name``.
-    products = [node for node in nodes if node.kind == _PRODUCT]
-    names = {node.outputs[0].removesuffix(".raw") for node in products}
-    sources = {name.removesuffix(".q") for node in products for name in node.inputs[:1]}
-    rounding = sources.union(*({f"{name}.scaled", f"{name}.matrix"} for name in sources | names))
-    needed: set[str] = set()
-    remaining: list[bytes] = []
-    for node in reversed(nodes):  # what reads a node's outputs comes before it
-        rounds = node.outputs[0].rpartition(".")[0] in rounding and needed.isdisjoint(node.outputs)
-        if rounds or names.issuperset(node.outputs):
-            continue
-        replacement = _product(node) if node.kind == _PRODUCT else [node]
-        needed.update(name for new in replacement for name in new.inputs)
-        remaining += [new.raw for new in reversed(replacement)]
-    return b"".join([*reversed(remaining), *others])
-
-
-def _product(node: _Node) -> list[_Node]:
-    """Return nodes for a product of floats with the same matrix, in order."""
-    rows, _, _, columns, *_ = node.inputs
-    source, name = rows.removesuffix(".q"), node.outputs[0].removesuffix(".raw")
-    matrix = f"{name}.matrix"
-    return [
-        _made("Cast", [matrix], f"{matrix}.values", _field(_ATTRIBUTE, _TO_FLOAT32)),
-        _made("Mul", [f"{matrix}.values", columns], f"{matrix}.floats"),
-        _made("MatMul", [source, f"{matrix}.floats"], name),
-    ]
-
-
-def _made(kind: str, inputs: Sequence[str], output: str, attribute: bytes = b"") -> _Node:
-    parts = [(_INPUT, name) for name in inputs]
-    parts += [(_OUTPUT, output), (_NAME, output), (_KIND, kind)]
-    content = b"".join(_field(number, text.encode()) for number, text in parts) + attribute
-    return _Node(kind, tuple(inputs), (output,), _field(_NODE, content))
-
-
-def _node(content: bytes, raw: bytes) -> _Node:
-    texts: dict[int, list[str]] = {_INPUT: [], _OUTPUT: [], _KIND: []}
-    for number, value, _ in _fields(content):
-        if number in texts:
-            texts[number].append(value.decode())
-    if not texts[_KIND] or not texts[_OUTPUT]:
-        raise ValueError("not an ONNX model")
-    return _Node(texts[_KIND][-1], tuple(texts[_INPUT]), tuple(texts[_OUTPUT]), raw)
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield each field of a message: its number, its content, and all of its bytes."""
-    start = 0
-    while start < len(message):
-        key, end = _number(message, start)
-        begin = end
-        if key & 7 == _BYTES:
-            length, begin = _number(message, end)
-            end = begin + length
-        elif key & 7 == _VARINT:
-            _, end = _number(message, end)
-        if key & 7 not in (_VARINT, _BYTES) or end > len(message):
-            raise ValueError("not an ONNX model")
-        yield key >> 3, message[begin:end], message[start:end]
-        start = end
-
-
-def _number(message: bytes, start: int) -> tuple[int, int]:
-    """Return the number that begins at a place, and the place after it."""
-    number = 0
-    for place, byte in enumerate(message[start : start + _LONGEST]):
-        number |= (byte & 127) << 7 * place
-        if byte < 128:
-            return number, start + place + 1
-    raise ValueError("not an ONNX model")
-
-
-def _field(number: int, content: bytes) -> bytes:
-    """Return a field of bytes."""
-    length = len(content)
-    size = b""
-    while length > 127:
-        size += bytes([length & 127 | 128])
-        length >>= 7
-    return bytes([number << 3 | _BYTES]) + size + bytes([length]) + content

@@ -12,6 +12,7 @@ import json
 import logging
 import warnings
 import zlib
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,33 +44,26 @@ from shroom.inference.run_settings import Run
 HIDDEN = 256
 #: The file of a trained head in the folder of an encoder.
 HEAD = "head.safetensors"
-#: Texts for the rows: registers, lengths, scripts and signs that models meet. They never change, so
-#: that a model's integers depend on nothing but its weights.
-_TEXTS = (
-    (
-        "The bridge was closed on 14 March 2019 after the river had risen by almost two metres.",
-        "Engineers closed the bridge in spring because of high water.",
-    ),
-    ('"I never said that," she laughed, "but you may quote me!"', "She denied it."),
-    (
-        "How do I change the oil of a 1998 motorcycle (without special tools)?",
-        "What tools are needed to paint a house?",
-    ),
-    ("(botany) Having leaves that grow close to the ground.", "With leaves near the soil."),
-    (
-        "Die Sitzung wurde um 9:30 Uhr eröffnet; drei Mitglieder fehlten.",
-        "The meeting opened at half past nine, and three members were absent.",
-    ),
-    ("Stop it right now, Tom.", "Tom, please stop."),
-    (
-        "Of or relating to the study of very old languages, e.g. Sumerian & Akkadian.",
-        "An ancient city in the south.",
-    ),
-    (
-        "В 2020 году население города составляло 45 000 человек.",
-        "In 2020, the town had 54,000 inhabitants.",
-    ),
-)
+#: Texts for the rows, each reference before its hypothesis: registers, lengths, scripts and signs
+#: that models meet. They never change: a model's integers depend on nothing but its weights.
+_TEXTS = """
+The bridge was closed on 14 March 2019 after the river had risen by almost two metres.
+Engineers closed the bridge in spring because of high water.
+"I never said that," she laughed, "but you may quote me!"
+She denied it.
+How do I change the oil of a 1998 motorcycle (without special tools)?
+What tools are needed to paint a house?
+(botany) Having leaves that grow close to the ground.
+With leaves near the soil.
+Die Sitzung wurde um 9:30 Uhr eröffnet; drei Mitglieder fehlten.
+The meeting opened at half past nine, and three members were absent.
+Stop it right now, Tom.
+Tom, please stop.
+Of or relating to the study of very old languages, e.g. Sumerian & Akkadian.
+An ancient city in the south.
+В 2020 году население города составляло 45 000 человек.
+In 2020, the town had 54,000 inhabitants.
+"""
 
 
 class PairModel(nn.Module):
@@ -96,8 +90,9 @@ class PairModel(nn.Module):
         if trained.is_file():
             self.load_state_dict(load_file(trained), strict=False)
 
-    def forward(self, ids: torch.Tensor, sides: torch.Tensor) -> torch.Tensor:
-        """Return the logits, shape [batch], of ids and sides, both of shape [batch, tokens]."""
+    def forward(self, pairs: torch.Tensor) -> torch.Tensor:
+        """Return the logits, shape [batch], of ids and sides: shape [2, batch, tokens]."""
+        ids, sides = pairs[0], pairs[1]
         inputs = {"input_ids": ids, "attention_mask": (sides != PADDING).long()}
         if getattr(self.encoder.config, "type_vocab_size", 1) > 1:
             inputs["token_type_ids"] = ((sides == HYP) | (sides == HYP_SPECIAL)).long()
@@ -110,18 +105,14 @@ class PairModel(nn.Module):
 
     def layers(self) -> list[nn.Module]:
         """Return the encoder's layers, the one nearest to the words first."""
-        for module in self.encoder.modules():
-            if isinstance(module, nn.ModuleList) and len(module) > 0:
-                return list(module)
-        return []
+        lists = (m for m in self.encoder.modules() if isinstance(m, nn.ModuleList) and len(m))
+        return list(next(lists, ()))
 
     def freeze(self, bottom: int) -> None:
         """Freeze the embeddings and the ``bottom`` layers, and train the others."""
-        for parameter in self.encoder.parameters():
-            parameter.requires_grad = False
+        self.encoder.requires_grad_(requires_grad=False)
         for layer in self.layers()[bottom:]:
-            for parameter in layer.parameters():
-                parameter.requires_grad = True
+            layer.requires_grad_()
 
     def groups(self, rate: float, decay: float = 0.01) -> Iterator[dict[str, Any]]:
         """Yield AdamW's parameter groups: the head learns ten times faster than the encoder."""
@@ -154,9 +145,8 @@ class TrainedModel:
         del precision
         model = self.model.to(self.device).eval()
         with torch.no_grad():
-            logits = model(*torch.from_numpy(batch).to(self.device)).float()
-            p: NDArray[np.float32] = torch.sigmoid(logits).cpu().numpy()
-        return p
+            logits = model(torch.from_numpy(batch).to(self.device)).float()
+        return np.asarray(torch.sigmoid(logits).cpu())
 
     def content(self) -> None:
         """Return ``None``, because p of an unsaved model is not stored."""
@@ -183,13 +173,15 @@ def save(folder: Path, fitted: Fitted, about: dict[str, Any]) -> None:
         "integers": {name: list(array.shape) for name, array in arrays.items()},
         "weights": hashlib.sha256(graph + integers).hexdigest()[:16],
     }
-    about_text = json.dumps(content, indent=2, ensure_ascii=False)
-    items = json.dumps(fitted.items.to_dict(), separators=(",", ":"))
-    write_atomically(folder / GRAPH, graph)
-    write_atomically(folder / INTEGERS, integers)
-    write_atomically(folder / TOKENIZER, trained.tokenizer.read_bytes())
-    write_atomically(folder / ABOUT, about_text + "\n")
-    write_atomically(folder / TRAINING_ITEMS, items + "\n")
+    files: dict[str, str | bytes] = {
+        GRAPH: graph,
+        INTEGERS: integers,
+        TOKENIZER: trained.tokenizer.read_bytes(),
+        ABOUT: json.dumps(content, indent=2, ensure_ascii=False) + "\n",
+        TRAINING_ITEMS: json.dumps(fitted.items.to_dict(), separators=(",", ":")) + "\n",
+    }
+    for name, data in files.items():
+        write_atomically(folder / name, data)
 
 
 def packed(data: bytes) -> bytes:
@@ -202,19 +194,20 @@ def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDA
     """Return a graph from ids and sides, [2, batch, tokens], to p, [batch], and its integers."""
     import onnx
 
-    example = torch.tensor([[[5, 6, 7, 8], [5, 6, 7, 8]], [[3, 1, 2, 4], [3, 1, 2, 4]]])
+    example = torch.tensor([[[5, 6, 7, 8]] * 2, [[3, 1, 2, 4]] * 2])
     axes = {"pairs": {1: "batch", 2: "tokens"}, "p": {0: "batch"}}
-    traced = graph_of(_Whole(model).cpu().eval(), {"pairs": example}, "p", axes)
+    whole = nn.Sequential(OrderedDict(model=model, p=nn.Sigmoid())).cpu().eval()
+    traced = graph_of(whole, {"pairs": example}, "p", axes)
     unquantised = onnx.load_model_from_string(traced)
-    graph, integers = quantised(unquantised, layouts_of(unquantised, "the model", sample(encoding)))
+    texts = _TEXTS.strip().splitlines()
+    pairs, _ = encoding([("PG", *pair) for pair in zip(texts[::2], texts[1::2])])
+    sample = [{"pairs": encoding.batch([pair])} for pair in pairs]
+    graph, integers = quantised(unquantised, layouts_of(unquantised, "the model", sample))
     return graph.SerializeToString(), integers
 
 
 def graph_of(
-    module: Any,
-    example: Mapping[str, Any],
-    output: str,
-    axes: Mapping[str, Mapping[int, str]],
+    module: Any, example: Mapping[str, Any], output: str, axes: Mapping[str, Mapping[int, str]]
 ) -> bytes:
     """Return the graph of a module on the CPU, traced; ``axes`` names variable axes."""
     stream = io.BytesIO()
@@ -232,20 +225,3 @@ def graph_of(
             dynamo=False,
         )
     return stream.getvalue()
-
-
-def sample(encoding: Encoding) -> list[dict[str, NDArray[np.int64]]]:
-    """Return the model's input for the texts by which layouts of rows are chosen."""
-    pairs, _ = encoding([("PG", *texts) for texts in _TEXTS])
-    return [{"pairs": encoding.batch([pair])} for pair in pairs]
-
-
-class _Whole(torch.nn.Module):
-    """The model from one array of ids and sides to p(Hallucination)."""
-
-    def __init__(self, model: PairModel) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, pairs: torch.Tensor) -> torch.Tensor:
-        return torch.sigmoid(self.model(pairs[0], pairs[1]))

@@ -11,7 +11,7 @@ brought to 8 bits one by one, so that p depends on no other token and no other p
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,11 +112,8 @@ def in_steps(
 def sources(graph: Any) -> dict[str, int]:
     """Return the inputs of the products that :func:`quantised` replaces: names and columns."""
     matrices = {tensor.name: tensor for tensor in graph.initializer if _is_large(tensor)}
-    return {
-        node.input[0]: matrices[node.input[1]].dims[0]
-        for node in graph.node
-        if node.op_type == "MatMul" and node.input[1] in matrices
-    }
+    products = [node.input for node in graph.node if node.op_type == "MatMul"]
+    return {rows: matrices[name].dims[0] for rows, name in products if name in matrices}
 
 
 def _is_large(tensor: Any) -> bool:
@@ -131,19 +128,16 @@ def layouts_of(model: Any, name: str, sample: Sequence[Arrays]) -> dict[str, Lay
     names = list(sources(model.graph))
     if not names:
         return {}
-    outputs = model.graph.output
-    before = len(outputs)
-    output_names = {put.name for put in outputs}
-    outputs.extend(
-        onnx.ValueInfoProto(name=source) for source in names if source not in output_names
-    )
-    opened = session(model.SerializeToString(), name)
-    del outputs[before:]
-    rows: dict[str, list[NDArray[np.float32]]] = {source: [] for source in names}
-    for batch in sample:
-        for source, values in zip(names, run_graph(opened, names, batch, name)):
-            rows[source].append(values.reshape(-1, values.shape[-1]))
-    return {source: layout_of(np.concatenate(parts)) for source, parts in rows.items()}
+    shown = type(model)()
+    shown.CopyFrom(model)
+    known = {output.name for output in model.graph.output}
+    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in known)
+    opened = session(shown.SerializeToString(), name)
+    batches = [run_graph(opened, names, batch, name) for batch in sample]
+    return {
+        source: layout_of(np.concatenate([rows.reshape(-1, rows.shape[-1]) for rows in parts]))
+        for source, *parts in zip(names, *batches)
+    }
 
 
 def quantised(
@@ -152,45 +146,34 @@ def quantised(
     """Return a model with matrices and tables of integers, and these integers by name."""
     import onnx
 
-    graph = model.graph
+    graph = _Graph(model.graph, layouts or {})
     domains = {domain.domain: domain.version for domain in model.opset_import}
-    rewriting = _Rewriting(graph, layouts or {})
-    nodes = [new for node in graph.node for new in rewriting.of(node)]
-    needed = {name for node in nodes for name in node.input}
-    initializers = [
-        tensor
-        for name, tensor in rewriting.constants.items()
-        if name in needed or name not in rewriting.replaced
-    ]
-    rewritten_graph = onnx.helper.make_graph(
-        nodes, graph.name, list(graph.input), list(graph.output), initializers + rewriting.tensors
-    )
-    imported = {**domains, "com.microsoft": 1}
     rewritten = onnx.helper.make_model(
-        rewritten_graph,
-        opset_imports=[onnx.helper.make_opsetid(*domain) for domain in imported.items()],
+        graph.made(model.graph),
+        opset_imports=[
+            onnx.helper.make_opsetid(*domain) for domain in {**domains, "com.microsoft": 1}.items()
+        ],
         ir_version=8,
         producer_name="shroom-kit",
     )
-    return rewritten, rewriting.integers
+    return rewritten, graph.integers
 
 
-class _Rewriting:
-    """The nodes and constants that take the place of those of a graph."""
+class _Graph:
+    """A graph of integers, to which the nodes and constants of another one are added in order."""
 
     def __init__(self, graph: Any, layouts: Mapping[str, Layout]) -> None:
         import onnx
 
         self.onnx = onnx
-        self.replaced: set[str] = set()
-        self.constants = {tensor.name: tensor for tensor in graph.initializer}
+        self.nodes: list[Any] = []
         self.tensors: list[Any] = []
         self.integers: dict[str, NDArray[np.int8]] = {}
-        self.size = 0
+        self.floats = {tensor.name: tensor for tensor in graph.initializer}
+        self.large = {name for name, tensor in self.floats.items() if _is_large(tensor)}
         self.layouts = {
             source: layouts.get(source) or plain(k) for source, k in sources(graph).items()
         }
-        self.rows: set[str] = set()
         self._constant("q.least", np.float32(1e-9))
         self._constant("q.one", np.float32(1))
         for zero in (MIDDLE, LOW):
@@ -198,99 +181,97 @@ class _Rewriting:
             self._constant(f"q.{zero}", np.array(zero, np.uint8))
             self._constant(f"q.{zero}.above", np.float32(above))
             self._constant(f"q.{zero}.turned", np.float32(-above / below))
+        for node in graph.node:
+            names = [*node.input, node.output[0]]
+            if node.op_type == "MatMul" and names[1] in self.large:
+                self._multiply(*names)
+            elif node.op_type == "Gather" and names[0] in self.large:
+                self._look_up(*names)
+            else:
+                self.nodes.append(node)
 
-    def of(self, node: Any) -> Iterator[Any]:
-        """Yield what takes a node's place."""
-        if node.op_type == "MatMul" and self._is_large(node.input[1]):
-            yield from self._product(node)
-        elif node.op_type == "Gather" and self._is_large(node.input[0]):
-            yield from self._look_up(node)
-        else:
-            yield node
+    def made(self, graph: Any) -> Any:
+        """Return the graph with the inputs and outputs of the other one."""
+        needed = {name for node in self.nodes for name in node.input}
+        unchanged = [
+            tensor
+            for name, tensor in self.floats.items()
+            if name in needed or name not in self.large
+        ]
+        ends = list(graph.input), list(graph.output)
+        return self.onnx.helper.make_graph(
+            self.nodes, graph.name, *ends, [*unchanged, *self.tensors]
+        )
 
-    def _is_large(self, name: str) -> bool:
-        return name in self.constants and _is_large(self.constants[name])
-
-    def _product(self, node: Any) -> Iterator[Any]:
-        """Yield nodes that multiply rows of 8 bits with a matrix of integers."""
-        source, name = node.input[0], node.output[0]
-        values, sizes = in_steps(self._array(node.input[1]), MATRIX_STEPS, MATRIX_MOST, axis=0)
+    def _multiply(self, source: str, weights: str, name: str) -> None:
+        """Multiply rows of 8 bits with a matrix of integers."""
+        layout, rows = self.layouts[source], f"{source}.q"
+        values, sizes = in_steps(self._array(weights), MATRIX_STEPS, MATRIX_MOST, axis=0)
         matrix = self._integers(f"{name}.matrix", values)
         columns = self._constant(f"{name}.columns", sizes[0])
-        if source not in self.rows:  # once for all products that read them
-            self.rows.add(source)
-            yield from self._rows(source, self.layouts[source])
-        if len(self.layouts[source].added):
-            matrix = yield from self._lengthened(matrix, f"{source}.added", axis=0)
-        zero = f"q.{self.layouts[source].zero}"
-        inputs = [f"{source}.q", matrix, "q.one", columns, zero]
-        yield self._node("MatMulIntegerToFloat", inputs, f"{name}.raw", domain="com.microsoft")
-        yield self._node("Mul", [f"{name}.raw", f"{source}.factors"], name)
+        if not any(rows in node.output for node in self.nodes):  # once for all products
+            self._round(source, layout)
+        if len(layout.added):
+            matrix = self._lengthened(matrix, f"{source}.added", axis=0)
+        inputs = rows, matrix, "q.one", columns, f"q.{layout.zero}"
+        raw = self._add("MatMulIntegerToFloat", f"{name}.raw", *inputs, domain="com.microsoft")
+        self._add("Mul", name, raw, f"{source}.factors")
 
-    def _rows(self, source: str, layout: Layout) -> Iterator[Any]:
-        """Yield nodes that bring rows to 8 bits."""
-        zero, parts = f"q.{layout.zero}", source
-        added = layout.added
+    def _round(self, source: str, layout: Layout) -> None:
+        """Bring rows to 8 bits."""
+        zero, parts, added = f"q.{layout.zero}", source, layout.added
         if len(added):
             shares = self._constant(f"{source}.shares", (1 / layout.copies).astype(np.float32))
-            parts = f"{source}.parts"
-            yield self._node("Mul", [source, shares], parts)
-        yield self._node("ReduceMax", [parts], f"{source}.highest", axes=[-1])
-        yield self._node("ReduceMin", [parts], f"{source}.lowest", axes=[-1])
-        yield self._node("Mul", [f"{source}.lowest", f"{zero}.turned"], f"{source}.turned")
-        sizes = [f"{source}.highest", f"{source}.turned", "q.least"]
-        yield self._node("Max", sizes, f"{source}.most")
-        yield self._node("Div", [f"{zero}.above", f"{source}.most"], f"{source}.inverse")
-        yield self._node("Mul", [parts, f"{source}.inverse"], f"{source}.scaled")
-        scaled = f"{source}.scaled"
+            parts = self._add("Mul", f"{source}.parts", source, shares)
+        highest = self._add("ReduceMax", f"{source}.highest", parts, axes=[-1])
+        lowest = self._add("ReduceMin", f"{source}.lowest", parts, axes=[-1])
+        turned = self._add("Mul", f"{source}.turned", lowest, f"{zero}.turned")
+        most = self._add("Max", f"{source}.most", highest, turned, "q.least")
+        inverse = self._add("Div", f"{source}.inverse", f"{zero}.above", most)
+        scaled = self._add("Mul", f"{source}.scaled", parts, inverse)
         if len(added):
             self._constant(f"{source}.added", added.astype(np.int32))
             offsets = self._constant(f"{source}.offsets", layout.offsets)
-            scaled = yield from self._lengthened(scaled, f"{source}.added", axis=-1)
-            yield self._node("Add", [scaled, offsets], f"{source}.shifted")
-            scaled = f"{source}.shifted"
-        yield self._node("QuantizeLinear", [scaled, "q.one", zero], f"{source}.q")
-        yield self._node("Div", [f"{source}.most", f"{zero}.above"], f"{source}.factors")
+            scaled = self._lengthened(scaled, f"{source}.added", axis=-1)
+            scaled = self._add("Add", f"{source}.shifted", scaled, offsets)
+        self._add("QuantizeLinear", f"{source}.q", scaled, "q.one", zero)
+        self._add("Div", f"{source}.factors", most, f"{zero}.above")
 
-    def _lengthened(self, name: str, places: str, axis: int) -> Generator[Any, None, str]:
-        """Yield nodes that repeat columns or rows at the end; for a constant, it is done once."""
-        yield self._node("Gather", [name, places], f"{name}.again", axis=axis)
-        yield self._node("Concat", [name, f"{name}.again"], f"{name}.long", axis=axis)
-        return f"{name}.long"
+    def _lengthened(self, name: str, places: str, axis: int) -> str:
+        """Repeat columns or rows at the end; for a constant, the runtime does it once."""
+        again = self._add("Gather", f"{name}.again", name, places, axis=axis)
+        return self._add("Concat", f"{name}.long", name, again, axis=axis)
 
-    def _look_up(self, node: Any) -> Iterator[Any]:
-        """Yield nodes that take rows of an 8-bit table and bring them back to size."""
-        table, places = node.input
-        name = node.output[0]
+    def _look_up(self, table: str, places: str, name: str) -> None:
+        """Take rows of an 8-bit table and bring them back to size."""
         values, sizes = in_steps(self._array(table), TABLE_STEPS, TABLE_MOST, axis=1)
         small = self._integers(f"{name}.table", values)
         steps = self._constant(f"{name}.steps", sizes)
-        float32 = self.onnx.TensorProto.FLOAT
-        yield self._node("Gather", [small, places], f"{name}.int8", axis=0)
-        yield self._node("Cast", [f"{name}.int8"], f"{name}.values", to=float32)
-        yield self._node("Gather", [steps, places], f"{name}.sizes", axis=0)
-        yield self._node("Mul", [f"{name}.values", f"{name}.sizes"], name)
+        rows = self._add("Gather", f"{name}.int8", small, places, axis=0)
+        rows = self._add("Cast", f"{name}.values", rows, to=self.onnx.TensorProto.FLOAT)
+        self._add("Mul", name, rows, self._add("Gather", f"{name}.sizes", steps, places, axis=0))
 
     def _array(self, name: str) -> NDArray[np.float32]:
-        self.replaced.add(name)
-        return np.asarray(self.onnx.numpy_helper.to_array(self.constants[name]), np.float32)
+        return np.asarray(self.onnx.numpy_helper.to_array(self.floats[name]), np.float32)
 
     def _constant(self, name: str, value: Any) -> str:
         self.tensors.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
         return name
 
     def _integers(self, name: str, values: NDArray[np.int8]) -> str:
-        """Return the name of a constant whose bytes are in a separate file."""
+        """Add a constant whose bytes are in a separate file."""
         proto = self.onnx.TensorProto
         tensor = proto(name=name, data_type=proto.INT8, dims=values.shape)
         tensor.data_location = proto.EXTERNAL
-        about = {"location": UNPACKED, "offset": self.size, "length": values.size}
+        offset = sum(array.size for array in self.integers.values())
+        about = {"location": UNPACKED, "offset": offset, "length": values.size}
         for key, value in about.items():
             tensor.external_data.add(key=key, value=str(value))
         self.integers[name] = values
-        self.size += values.size
         self.tensors.append(tensor)
         return name
 
-    def _node(self, kind: str, inputs: list[str], output: str, **more: Any) -> Any:
-        return self.onnx.helper.make_node(kind, inputs, [output], name=output, **more)
+    def _add(self, kind: str, output: str, *inputs: str, **more: Any) -> str:
+        """Add a node, and return the name of its output."""
+        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [output], name=output, **more))
+        return output

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from msgspec import Meta
 
 from shroom.core.paths import cache_folder
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.settings import Count, Natural, Positive, Text, convert_fields
 from shroom.inference.language_model.endpoint import Endpoint
@@ -104,10 +105,10 @@ class Asking:
     @property
     def folder(self) -> Path | None:
         """The folder of answers, or ``None`` if answers are not stored."""
-        if str(self.cache).lower() == "false":
+        name = "true" if self.cache is None else str(self.cache)
+        if name.lower() == "false":
             return None
-        named = self.cache is not None and str(self.cache).lower() != "true"
-        return Path(str(self.cache)).expanduser() if named else cache_folder("judge")
+        return cache_folder("judge") if name.lower() == "true" else Path(name).expanduser()
 
     def sampling(
         self, temperature: float, max_tokens: int, samples: int = 1, seed: int = 0, **more: Any
@@ -132,14 +133,13 @@ class Asking:
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:
             return Local(name, self.revision, mode, sampling, words, cut)
-        endpoint = Endpoint(
-            self.endpoint,
-            mode or "chat",
-            self.api_key_env,
-            self.timeout,
-            self.retries,
-            self.per_minute,
-            shorter,
-        )
+        limits = self.timeout, self.retries, self.per_minute
+        endpoint = Endpoint(self.endpoint, mode or "chat", self.api_key_env, *limits, shorter)
         served = name, self.revision, endpoint, sampling, self.budget, self.folder
         return Served(*served, self.concurrency, **more)
+
+
+def longer_answers(unfinished: Sequence[bool]) -> str:
+    """Return advice for answers without a verdict, if ``max_tokens`` cut off some of them."""
+    answers = counted(sum(unfinished), "answer")
+    return f"; increase max_tokens, because it cut off {answers}" if any(unfinished) else ""

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from shroom.core.datapoint import TASKS, Datapoint, Label, Rule, Task, premises
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
+from shroom.detectors.arrays import Datapoints, Flags, Floats
 from shroom.detectors.base import Detector
-from shroom.detectors.judge.asking import MOST_SAMPLES, Asking
+from shroom.detectors.judge.asking import MOST_SAMPLES, Asking, longer_answers
 from shroom.detectors.judge.verdicts import (
     Judgement,
     from_samples,
@@ -121,13 +121,12 @@ class Judge(Asking, Detector):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.labels_itself = official = self.scoring == "official"
-        mode, default = self.mode, "support"
+        mode = self.mode or ("completion" if official else None)
+        completes, default = mode == "completion", "support"
         if official:
-            mode = mode or "completion"
-            default = "official" if mode == "completion" else "official-chat"
-        template, completes = self.template or default, mode == "completion"
-        self._templates = SUPPORT.read(template)
-        self._check_together(template)
+            default = "official" if completes else "official-chat"
+        self._templates = SUPPORT.read(self.template or default)
+        self._check_together(self.template or default)
         temperature, tokens = 0.7 if self.samples else 0.0, 16 if official else 8
         logprobs = 1 if official else 5 if completes else 20
         logprobs = logprobs if self.top_logprobs is None else self.top_logprobs
@@ -140,18 +139,17 @@ class Judge(Asking, Detector):
             more=_PENALTY if official and completes else {},
         )
 
-    def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
+    def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
         return self.decide(datapoints, run)[0]
 
-    def decide(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def decide(self, datapoints: Datapoints, run: Run = RUN) -> tuple[Floats, Flags]:
         if not datapoints:
             return np.empty(0), np.empty(0, bool)
         questions, pairs = self._questions(datapoints, run)
         replies = self._model.ask(questions, run)
         judgements = self._judgements(replies)
-        self._note(judgements, replies, run)
+        for note in self._notes(judgements, replies):
+            run.note(note)
         values = np.array([0.5 if one.p is None else one.p for one in judgements])
         p = pairs.best(values)
         if not self.labels_itself:
@@ -167,9 +165,7 @@ class Judge(Asking, Detector):
             rule = Rule.SRC if datapoint.task == Task.PG else Rule.TGT
         return premises(datapoint, multilingual=self.multilingual, rule=rule)
 
-    def prompts(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN
-    ) -> tuple[list[Prompt], Pairs]:
+    def prompts(self, datapoints: Datapoints, run: Run = RUN) -> tuple[list[Prompt], Pairs]:
         """Return a prompt for each pair of a hypothesis and a context, and the pairs."""
         pairs, most = Pairs.of(datapoints, self.premises), self.context_chars
         shots = [self.shots_of(point) for point in datapoints]
@@ -207,28 +203,40 @@ class Judge(Asking, Detector):
     def identity(self) -> str:
         return self._model.identity
 
-    def dry_run(self, datapoints: Sequence[Datapoint]) -> Estimate:
+    def dry_run(self, datapoints: Datapoints) -> Estimate:
         return self._model.estimate(self._questions(datapoints)[0])
 
-    def _questions(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN
-    ) -> tuple[list[Question], Pairs]:
+    def _questions(self, datapoints: Datapoints, run: Run = RUN) -> tuple[list[Question], Pairs]:
         """Return the questions: one for each pair, or for each sample of each pair."""
         prompts, pairs = self.prompts(datapoints, run)
         numbers = range(self.samples) if self.samples else [None]
         return [Question(prompt, number) for prompt in prompts for number in numbers], pairs
-
-    @cached_property
-    def _examples(self) -> dict[str, list[Datapoint]]:
-        return examples_by_task(str(self.examples), self.seed)
 
     def shots_of(self, datapoint: Datapoint) -> list[Datapoint]:
         """Return examples of the same task with other hypotheses, balanced over labels."""
         if not self.shots:
             return []
         hyp = datapoint.hyp.strip()
-        others = [one for one in self._examples[datapoint.task.like] if one.hyp.strip() != hyp]
-        return others[: self.shots]
+        others = (one for one in self._examples[datapoint.task.like] if one.hyp.strip() != hyp)
+        return list(islice(others, self.shots))
+
+    @cached_property
+    def _examples(self) -> dict[str, list[Datapoint]]:
+        """The labelled datapoints of ``examples`` by task, in the order of prompts."""
+        # A task has one order, so that its prompts have the same beginning, which a server can
+        # cache.
+        source = str(self.examples)
+        if not Path(source).exists():
+            raise ShroomError(f"examples: {source}: no such file or folder")
+        labelled = [point for point in read(source) if point.label is not None]
+        if not labelled:
+            raise ShroomError(
+                f"{source}: no labelled datapoints to use as examples; specify a trial or val file"
+            )
+        return {
+            task: _order([point for point in labelled if point.task.like == task], task, self.seed)
+            for task in TASKS
+        }
 
     def _judgements(self, replies: Sequence[Reply]) -> list[Judgement]:
         """Return the judgement on each pair."""
@@ -239,15 +247,13 @@ class Judge(Asking, Detector):
             return [official(reply) for reply in replies]
         return [judgement(reply, exact=self.endpoint is None) for reply in replies]
 
-    def _note(self, judgements: Sequence[Judgement], replies: Sequence[Reply], run: Run) -> None:
-        """Note answers that are neither yes nor no, or have no probabilities."""
-        neither = [judgement for judgement in judgements if judgement.p is None]
+    def _notes(self, judgements: Sequence[Judgement], replies: Sequence[Reply]) -> Iterator[str]:
+        """Yield notes on answers that are neither yes nor no, or have no probabilities."""
+        neither = [judgement.unfinished for judgement in judgements if judgement.p is None]
         if neither:
-            unfinished = sum(judgement.unfinished for judgement in neither)
-            advice = f"; increase max_tokens, because it cut off {counted(unfinished, 'answer')}"
-            run.note(
+            yield (
                 f"p is 0.5 for {len(neither)} of {counted(len(judgements), 'answer')}, because the "
-                "model said neither yes nor no" + (advice if unfinished else "")
+                f"model said neither yes nor no{longer_answers(neither)}"
             )
         if self.samples or self.labels_itself:
             return
@@ -255,63 +261,49 @@ class Judge(Asking, Detector):
         if self.endpoint is None:
             low = sum(0 < mass(r) < _LOW for r, verdict in zip(replies, answered) if not verdict)
             if low:
-                run.note(
+                yield (
                     f"in {low} of {counted(len(replies), 'answer')}, yes and no together have a "
                     "probability below 1%; the model might not follow the template"
                 )
         elif any(answered) and not any(r.steps for r, one in zip(replies, answered) if one):
-            run.note(
+            yield (
                 f"{self.endpoint} returns no log-probabilities, so every p is 0 or 1; samples = 10 "
                 "gives finer values, but sends ten times as many requests"
             )
 
     def _check_together(self, template: str) -> None:
         """Raise if settings contradict each other."""
+        official = self.labels_itself
         if self.shots and self.examples is None:
             raise ShroomError(
                 "the setting 'shots' needs labelled data: set 'examples' to a labelled file, such "
                 "as val"
             )
-        if self.shots and not all(t.has("examples") for t in self._templates.values()):
+        if self.shots and not all(one.has("examples") for one in self._templates.values()):
             raise ShroomError(
                 f"the template {template} does not contain {{examples}}, which shots requires; add "
                 "it, or omit the setting 'shots'"
             )
-        if self.labels_itself and self.samples:
+        if official and self.samples:
             raise ShroomError("the official baseline does not sample; omit the setting 'samples'")
-        if self.labels_itself and self.reference is Rule.BOTH:
+        if official and self.reference is Rule.BOTH:
             raise ShroomError(
                 'the official baseline reads one context, but reference = "both" selects two '
                 "contexts; omit the setting 'reference', or set it to src or tgt"
             )
-        if self.endpoint is None and self.samples:
+        if self.samples and self.endpoint is None:
             raise ShroomError(
                 "the setting 'samples' needs an endpoint; omit this setting, because a model on "
                 "this machine returns probabilities"
             )
 
 
-def examples_by_task(source: str, seed: int) -> dict[str, list[Datapoint]]:
-    """Return the labelled datapoints of a file or folder by task, in the order of prompts."""
-    # A task has one order, so that its prompts have the same beginning, which a server can cache.
-    if not Path(source).exists():
-        raise ShroomError(f"examples: {source}: no such file or folder")
-    labelled = [point for point in read(source) if point.label is not None]
-    if not labelled:
-        raise ShroomError(
-            f"{source}: no labelled datapoints to use as examples; specify a trial or val file"
-        )
-    return {task: _order(labelled, task, seed) for task in TASKS}
-
-
-def _order(labelled: Sequence[Datapoint], task: str, seed: int) -> list[Datapoint]:
+def _order(points: Datapoints, task: str, seed: int) -> list[Datapoint]:
     """Return the datapoints of a task, alternating between the labels while both last."""
     # A string as seed gives the same draw in every version of Python.
     draw = random.Random(f"{seed} {task}")  # noqa: S311 - no secret
-    sides = []
-    for label in Label:
-        side = [point for point in labelled if point.task.like == task and point.label is label]
+    sides = [[point for point in points if point.label is label] for label in Label]
+    for side in sides:
         draw.shuffle(side)
-        sides.append(side)
     draw.shuffle(sides)
     return [point for pair in zip_longest(*sides) for point in pair if point is not None]

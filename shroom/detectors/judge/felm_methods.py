@@ -10,11 +10,11 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge.asking import MOST_SAMPLES, Asking
+from shroom.detectors.arrays import Flags, Floats
+from shroom.detectors.judge.asking import MOST_SAMPLES, Asking, longer_answers
 from shroom.inference.language_model.model import Estimate, Question, TemplateKind
 from shroom.inference.run_settings import RUN, Run
 
@@ -71,9 +71,7 @@ class SegmentJudge(Asking):
             system=_SYSTEM if self._chat else None,
         )
 
-    def judge(
-        self, responses: Sequence[Response], run: Run = RUN
-    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    def judge(self, responses: Sequence[Response], run: Run = RUN) -> tuple[Flags, Floats]:
         """Return whether most samples call each segment wrong, and the share of these samples."""
         replies = iter(self._model.ask(self._questions(responses), run))
         wrong, p, unread = [np.empty(0, bool)], [np.empty(0)], []
@@ -87,12 +85,11 @@ class SegmentJudge(Asking):
             wrong.append(np.where(share == 0.5, flags[0], share > 0.5))
             p.append(share)
         if unread:
-            advice = f"; increase max_tokens, because it cut off {counted(sum(unread), 'answer')}"
             verb = "counts" if len(unread) == 1 else "count"
             run.note(
                 f"{len(unread)} of {counted(len(responses) * self.n, 'answer')} {verb} as "
                 "ALL_CORRECT, as in FELM's program, because the model named no segment"
-                + (advice if any(unread) else "")
+                f"{longer_answers(unread)}"
             )
         return np.concatenate(wrong), np.concatenate(p)
 
@@ -119,7 +116,7 @@ class SegmentJudge(Asking):
         return filled if self._chat else filled + _START
 
 
-def wrong_segments(answer: str, n: int, *, chat: bool = True) -> NDArray[np.bool_]:
+def wrong_segments(answer: str, n: int, *, chat: bool = True) -> Flags:
     """Return which segments an answer calls wrong, by the rules of FELM's program: shape [n]."""
     # In a chat, numbers after the first ``Answer:``; in a completion all numbers, and
     # ``ALL\_CORRECT`` has the backslash of Markdown. Numbers above n do not count, and 0 is the

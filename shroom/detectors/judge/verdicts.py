@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -74,8 +74,7 @@ _KEY = re.compile(rf"{_QUOTE}(?:{_NAMES}){_QUOTE}\s*[:：]\s*{_QUOTE}?\s*", re.I
 _BROKEN = re.compile(rf"{_KEY.pattern}{_WORD}\s*{_QUOTE}?\s*(?:[,}}]|$)", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """A verdict: the word in the answer, its meaning, and perhaps a reason."""
 
     word: str
@@ -94,15 +93,14 @@ def verdict_of(text: str) -> Verdict | None:
     # In this order: JSON with ``answer`` or the like; what is boxed; what follows a word such as
     # ``Answer:``; the first word; the last word of a conclusion.
     answer = _object(text)
-    if answer is not None:
-        value, reason = next(v for k, v in answer.items() if _is_key(k)), answer.get("reason")
-        word = value if isinstance(value, str) else ""
-        word = str(value).lower() if value in (True, False) else word
-        reason = reason if isinstance(reason, str) and reason.strip() else None
-        match = _START.match(word)
-        return Verdict(word.strip(), _right(match), reason) if match else None
-    match = _last(_BROKEN, text) or _found(text)
-    return Verdict(_word(match), _right(match)) if match else None
+    if answer is None:
+        match = _last(_BROKEN, text) or _found(text)
+        return Verdict(_word(match), bool(meaning(_word(match)))) if match else None
+    value, reason = next(v for k, v in answer.items() if _is_key(k)), answer.get("reason")
+    word = str(value).lower() if value in (True, False) else value
+    match = _START.match(word) if isinstance(word, str) else None
+    reason = reason if isinstance(reason, str) and reason.strip() else None
+    return Verdict(word.strip(), bool(meaning(_word(match))), reason) if match else None
 
 
 def step_of_verdict(reply: Reply) -> Step | None:
@@ -143,10 +141,6 @@ def _word(match: re.Match[str]) -> str:
     return match[match.lastindex or 0]
 
 
-def _right(match: re.Match[str]) -> bool:
-    return bool(meaning(_word(match)))
-
-
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return next(reversed(list(pattern.finditer(text))), None)
 
@@ -160,16 +154,15 @@ def _object(text: str) -> dict[str, Any] | None:
     decoder, last, at = json.JSONDecoder(strict=False), None, text.find("{")
     while at >= 0:
         end = at + 1
-        try:
+        with suppress(ValueError, RecursionError):
             value, end = decoder.raw_decode(text, at)
-            if isinstance(value, dict) and any(map(_is_key, value)):
-                last = value
-        except (ValueError, RecursionError):
-            pass
+            last = value if any(map(_is_key, value)) else last
         at = text.find("{", end)
     return last
 
 
+#: Which side of a question a token is on.
+Side = Callable[[str], bool | None]
 #: Minimum probability that the tokens of an answer must have together to count as one.
 LEAST_MASS = 0.001
 
@@ -182,11 +175,7 @@ class Judgement(NamedTuple):
     unfinished: bool = False
 
 
-def share(
-    top: Iterable[tuple[str, float]],
-    side: Callable[[str], bool | None],
-    least: float = LEAST_MASS,
-) -> float | None:
+def share(top: Iterable[tuple[str, float]], side: Side, least: float = LEAST_MASS) -> float | None:
     """Return the share of True among the tokens of both sides; ``None`` if they are unlikely."""
     shares = {True: 0.0, False: 0.0, None: 0.0}
     for token, logprob in top:
@@ -195,7 +184,7 @@ def share(
     return shares[True] / both if both >= least and both else None
 
 
-def share_at(step: Step | None, side: Callable[[str], bool | None]) -> float | None:
+def share_at(step: Step | None, side: Side) -> float | None:
     """Return :func:`share` of a token's alternatives, or of the token if it has none."""
     if step is None:
         return None
@@ -229,8 +218,7 @@ def judgement(reply: Reply, *, exact: bool = False) -> Judgement:
     step = step_of_verdict(reply) or next(iter(reply.steps), None)
     in_english = step is None or says_no(step.token) is not None or _denies(step.token) is None
     p = share_at(step, says_no if in_english else _denies)
-    verdict = verdict_of(reply.text)
-    if p is None and verdict:
+    if p is None and (verdict := verdict_of(reply.text)):
         p = float(not verdict.right)
     if p is None and exact and reply.steps:
         p = share(reply.steps[0].top, says_no, least=0)
@@ -239,10 +227,10 @@ def judgement(reply: Reply, *, exact: bool = False) -> Judgement:
 
 def from_samples(replies: Sequence[Reply]) -> Judgement:
     """Return the share of "no" among the samples that are yes or no."""
-    verdicts = [verdict for reply in replies if (verdict := verdict_of(reply.text))]
-    if not verdicts:
+    wrong = [not verdict.right for reply in replies if (verdict := verdict_of(reply.text))]
+    if not wrong:
         return Judgement(None, unfinished=any(reply.unfinished for reply in replies))
-    return Judgement(sum(not verdict.right for verdict in verdicts) / len(verdicts))
+    return Judgement(sum(wrong) / len(wrong))
 
 
 def official(reply: Reply) -> Judgement:
