@@ -83,7 +83,10 @@ _ALL = click.Option(
     is_flag=True,
     expose_value=False,
     callback=_show_all,
-    help="Show every problem. By default, at most 3 errors or 1 warning are shown for each code.",
+    help=(
+        "Show every problem. By default, each error code is shown up to 3 times, and each "
+        "warning code once."
+    ),
 )
 
 

@@ -48,7 +48,7 @@ from shroom.scoring.result import Result
     ShownPath(file_okay=False),
     metavar="FOLDER",
 )
-@flag("--fresh", "Compute all p again instead of using stored ones.")
+@flag("--fresh", "Compute every p again; use no stored results.")
 @run_options()
 @interval_options(1000)
 @result_options(html=True)

@@ -98,8 +98,7 @@ _RAY_OPTIONS = together(
 @run_options()
 @flag(
     "--in-sample",
-    "Predict training items with the fitted model instead of using their out-of-fold p; "
-    "run.json records this.",
+    "For training items, use the fitted model's p instead of out-of-fold p; run.json records this.",
 )
 @RESUME
 @NO_CACHE
