@@ -6,7 +6,6 @@ import concurrent.futures as futures
 import json
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from shroom.core.problems import ShroomError
 from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.language_model.model import (
     Estimate,
-    Model,
     Question,
     Sampling,
     places_of,
@@ -82,7 +80,7 @@ class Budget:
 
 
 @dataclass
-class Served(Model):
+class Served:
     """Asks a model behind an endpoint, within a budget."""
 
     # Threads only wait for the server; the caller's thread updates stores, budget and progress.
@@ -106,39 +104,27 @@ class Served(Model):
         """The model's name and revision; a server does not report its weights."""
         return "@".join(filter(None, (self.name, self.revision)))
 
-    @property
-    def _scope(self) -> str:
-        """A text for all that an answer depends on besides the prompt and the seed."""
-        return json.dumps([self.endpoint.url, self.revision, self.system, self._body])
-
-    @property
-    def _body(self) -> dict[str, Any]:
-        """The fields of every request."""
-        fields = {"temperature": self.sampling.temperature, "max_tokens": self.sampling.max_tokens}
-        body: dict[str, Any] = {"model": self.name, **fields, **self.more}
-        if self.sampling.top_p is not None:
-            body["top_p"] = self.sampling.top_p
-        if self.logprobs is None:
-            return body
-        if self.endpoint.chat:
-            return {**body, "logprobs": True, "top_logprobs": self.logprobs}
-        return {**body, "logprobs": self.logprobs}
-
     def answers(
         self, questions: Sequence[Question], run: Run = RUN
     ) -> Generator[tuple[int, Reply | ShroomError]]:
         """Yield the place of each question with its answer, or the reason for its failure."""
         # After many failures in a row, or if the maximum cost would be exceeded, the others fail.
-        places = places_of(map(self._key, questions))
-        with self._stores(run) as stores:
-            known = stored(stores, self._scope, places)
-            for key, known_reply in known.items():
-                yield from ((place, known_reply) for place in places[key])
-            if len(known) < len(places):
-                self._check_folder()
-                new = deque(key for key in places if key not in known)
-                for key, reply in self._requested(new, len(known), stores, run):
-                    yield from ((place, reply) for place in places[key])
+        places, stores = places_of(map(self._key, questions)), self._stores(run)
+        known = stored(stores, self._scope, places)
+        for key, known_reply in known.items():
+            yield from ((place, known_reply) for place in places[key])
+        new = deque(key for key in places if key not in known)
+        for key, reply in self._requested(new, len(known), stores, run) if new else ():
+            yield from ((place, reply) for place in places[key])
+
+    def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
+        """Return the requests for answers and their cost; stored answers are free."""
+        keys = list(dict.fromkeys(map(self._key, questions)))
+        known = stored(self._stores(run), self._scope, keys)
+        new = [prompt for prompt, seed in keys if (prompt, seed) not in known]
+        into, out = sum(map(tokens_in, new)), len(new) * self.sampling.max_tokens
+        cost = self.budget.cost(into, out) if self.budget.priced else None
+        return Estimate(len(new), len(known), into, out, cost, keys[0][0] if keys else "")
 
     def _requested(
         self, waiting: deque[_Key], done: int, stores: Sequence[Store], run: Run
@@ -160,14 +146,15 @@ class Served(Model):
             del sent[future]  # at last: what an interruption leaves there is stored afterwards
             return key, reply
 
+        self._check_folder()
         self.endpoint.stopped.clear()
         with futures.ThreadPoolExecutor(self.concurrency) as pool:
             try:
-                while sent or (waiting and not why):
+                while True:
                     if not why:
                         self._send(waiting, sent, pool)
-                    if not sent:  # requests under way may cost less than was reserved
-                        why = self._exhausted(done, total, stores)
+                    if not sent:
+                        break
                     finished, _ = futures.wait(sent, return_when=futures.FIRST_COMPLETED)
                     for key, reply in map(taken, finished):
                         failed = isinstance(reply, ShroomError)
@@ -185,41 +172,16 @@ class Served(Model):
             finally:
                 for note in self.endpoint.notes():
                     run.note(note)
+        if waiting and not why:  # requests under way might have cost less than was reserved
+            kept = (
+                f"stored in {stores[-1].path}" if stores else "not stored, because cache is false"
+            )
+            why = (
+                f"the next request might exceed max_cost {self.budget.most:g}; the answers to "
+                f"{done} of {counted(total, 'request')} are {kept}, and this run has cost about "
+                f"{self.budget.spent:.4g}; to continue, run again with a higher max_cost"
+            )
         yield from ((key, ShroomError(why)) for key in waiting)
-
-    def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
-        """Return the requests for answers and their cost; stored answers are free."""
-        keys = list(dict.fromkeys(map(self._key, questions)))
-        with self._stores(run) as stores:
-            known = stored(stores, self._scope, keys)
-        new = [prompt for prompt, seed in keys if (prompt, seed) not in known]
-        into, out = sum(map(tokens_in, new)), len(new) * self.sampling.max_tokens
-        cost = self.budget.cost(into, out) if self.budget.priced else None
-        return Estimate(len(new), len(known), into, out, cost, keys[0][0] if keys else "")
-
-    def _key(self, question: Question) -> _Key:
-        number = question.number
-        return str(question.prompt), None if number is None else self.sampling.seed + number
-
-    @contextmanager
-    def _stores(self, run: Run) -> Iterator[list[Store]]:
-        """Yield the stores of answers: the store of the run, and the file in the folder."""
-        stores: list[Store] = [store for store in run.stores if isinstance(store, RunStore)]
-        if self.folder is None:
-            yield stores
-            return
-        with closing(Store(self.folder / _NAME, _MOST, run.note)) as cache:
-            yield [*stores, cache]
-
-    def _check_folder(self) -> None:
-        try:
-            if self.folder:
-                check_targets([self.folder / _NAME])
-        except ShroomError as error:
-            raise ShroomError(
-                f"{error}, so answers cannot be stored there; set cache to another folder or to "
-                "false"
-            ) from error
 
     def _send(self, waiting: deque[_Key], sent: _Sent, pool: futures.ThreadPoolExecutor) -> None:
         """Send the next requests, as many as threads and budget allow."""
@@ -231,19 +193,52 @@ class Served(Model):
             sent[pool.submit(self._reply, *key)] = key, reserved
 
     def _reply(self, prompt: str, seed: int | None) -> Reply:
-        body: dict[str, Any] = {**self._body, **({} if seed is None else {"seed": seed})}
+        """Return the answer to a request."""
+        body = {**self._body, **({} if seed is None else {"seed": seed})}
         if self.endpoint.chat:
             system = [] if self.system is None else [{"role": "system", "content": self.system}]
             body["messages"] = [*system, {"role": "user", "content": prompt}]
         else:
             body["prompt"] = prompt
+        body.update(body.pop("extra_body", {}))
         sent = {name: value for name, value in body.items() if name not in self.unsent}
         return reply_of(self.endpoint.ask(sent))
 
-    def _exhausted(self, done: int, total: int, stores: Sequence[Store]) -> str:
-        kept = f"stored in {stores[-1].path}" if stores else "not stored, because cache is false"
-        return (
-            f"the next request might exceed max_cost {self.budget.most:g}; the answers to {done} "
-            f"of {counted(total, 'request')} are {kept}, and this run has cost about "
-            f"{self.budget.spent:.4g}; to continue, run again with a higher max_cost"
-        )
+    @property
+    def _body(self) -> dict[str, Any]:
+        """The fields of every request."""
+        fields = {"temperature": self.sampling.temperature, "max_tokens": self.sampling.max_tokens}
+        body: dict[str, Any] = {"model": self.name, **fields, **self.more}
+        if self.sampling.top_p is not None:
+            body["top_p"] = self.sampling.top_p
+        if self.logprobs is None:
+            return body
+        if self.endpoint.chat:
+            return {**body, "logprobs": True, "top_logprobs": self.logprobs}
+        return {**body, "logprobs": self.logprobs}
+
+    @property
+    def _scope(self) -> str:
+        """A text for all that an answer depends on besides the prompt and the seed."""
+        return json.dumps([self.endpoint.url, self.revision, self.system, self._body])
+
+    def _key(self, question: Question) -> _Key:
+        number = question.number
+        return str(question.prompt), None if number is None else self.sampling.seed + number
+
+    def _stores(self, run: Run) -> list[Store]:
+        """Return the stores of answers: the store of the run, and the file in the folder."""
+        stores: list[Store] = [store for store in run.stores if isinstance(store, RunStore)]
+        if self.folder is not None:
+            stores.append(Store(self.folder / _NAME, _MOST, run.note))
+        return stores
+
+    def _check_folder(self) -> None:
+        try:
+            if self.folder:
+                check_targets([self.folder / _NAME])
+        except ShroomError as error:
+            raise ShroomError(
+                f"{error}, so answers cannot be stored there; set cache to another folder or to "
+                "false"
+            ) from error
