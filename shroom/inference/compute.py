@@ -197,29 +197,21 @@ def give_back() -> None:
 
 
 def _computed(
-    items: Sequence[int],
-    length: Sequence[int],
-    work: Work[int],
-    tokens: int,
-    workers: int,
+    items: Sequence[int], length: Sequence[int], work: Work[int], tokens: int, workers: int
 ) -> Generator[tuple[list[int], Values], None, None]:
     """Yield batches with their values, [batch, k]; ``tokens`` are halved if memory is short."""
     running: deque[tuple[list[int], Future[Values | None]]] = deque()
-    ahead = workers + 1
 
     def scores(batch: list[int]) -> int:
         return len(batch) * length[batch[0]] ** 2
 
     def finished() -> tuple[list[int], Values]:
-        nonlocal tokens, ahead
+        nonlocal tokens
         batch, future = running.popleft()
         values = future.result()
         if values is None:  # the next ones would not fit either
             wait([each for _, each in running])
-            if len(batch) > 1:
-                tokens = min(tokens, length[batch[0]] * len(batch) // 2)
-            else:
-                ahead = 1
+            tokens = min(tokens, length[batch[0]] * len(batch) // 2)
             values = _alone(work, batch)
         if not np.isfinite(values).all():
             raise ShroomError(
@@ -237,7 +229,7 @@ def _computed(
     try:
         for batch in batches(items, length, lambda: tokens):
             while running and (
-                len(running) >= ahead
+                len(running) > workers
                 or scores(batch) + sum(scores(each) for each, _ in running) > _MAX_SCORES
             ):
                 yield finished()

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from shroom.core.atomic_writing import check_targets
@@ -34,8 +35,8 @@ HOPELESS = 50
 
 #: The prompt and the seed of a request.
 _Key = tuple[str, "int | None"]
-#: Requests under way, with what is reserved for their cost.
-_Sent = dict["futures.Future[Reply]", tuple[_Key, float]]
+#: Requests under way.
+_Sent = dict["futures.Future[Reply | ShroomError]", _Key]
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Budget:
     spent: float = 0.0
     _reserved: float = 0.0
     _ratio: float = 1.0
+    _lock: Lock = field(default_factory=Lock)
 
     @property
     def priced(self) -> bool:
@@ -62,30 +64,32 @@ class Budget:
 
     def reserve(self, into: int, out: int) -> float | None:
         """Reserve and return the cost of a request; ``None`` if it might exceed the maximum."""
-        cost = self.cost(into * self._ratio, out)
-        total = self.spent + self._reserved + cost
-        # Sums are inexact in the last digit.
-        if self.most is not None and total > self.most * (1 + 1e-9):
-            return None
-        self._reserved += cost
-        return cost
+        with self._lock:
+            cost = self.cost(into * self._ratio, out)
+            total = self.spent + self._reserved + cost
+            # Sums are inexact in the last digit.
+            if self.most is not None and total > self.most * (1 + 1e-9):
+                return None
+            self._reserved += cost
+            return cost
 
     def settle(self, into: int, reserved: float, used: tuple[int, int] | None) -> None:
         """Count the tokens that the server reports, or the reserve; ``into`` is an estimate."""
-        self._reserved = max(0.0, self._reserved - reserved)
-        self.spent += self.cost(*used) if used else reserved
-        if used and into:
-            # If texts have more tokens than estimated, later estimates are raised accordingly.
-            self._ratio = max(self._ratio, used[0] / into)
+        with self._lock:
+            self._reserved = max(0.0, self._reserved - reserved)
+            self.spent += self.cost(*used) if used else reserved
+            if used and into:
+                # If texts have more tokens than estimated, later estimates are raised accordingly.
+                self._ratio = max(self._ratio, used[0] / into)
 
 
 @dataclass
 class Served:
     """Asks a model behind an endpoint, within a budget."""
 
-    # Threads only wait for the server; the caller's thread updates stores, budget and progress.
-    # When the run stops, requests under way are awaited, as they are paid for; a second Ctrl-C does
-    # not wait. ``unsent`` fields are left to the server's own values; ``more`` are further ones.
+    # Each thread stores the answers that it receives, and counts their cost. When the run stops,
+    # requests under way are awaited, as they are paid for; a second Ctrl-C does not wait.
+    # ``unsent`` fields are left to the server's own values; ``more`` are further ones.
 
     name: str
     revision: str | None
@@ -132,44 +136,26 @@ class Served:
         """Yield the answers to requests as they arrive; ``done`` is the number of stored ones."""
         sent: _Sent = {}
         total, failing, why = done + len(waiting), 0, ""
-
-        def taken(future: futures.Future[Reply]) -> tuple[_Key, Reply | ShroomError]:
-            key, reserved = sent[future]
-            reply: Reply | ShroomError
-            try:
-                reply = future.result()
-                store(stores, self._scope, key, reply)
-                used = reply.tokens
-            except ShroomError as error:
-                reply, used = error, (0, 0)
-            self.budget.settle(tokens_in(key[0]), reserved, used)
-            del sent[future]  # at last: what an interruption leaves there is stored afterwards
-            return key, reply
-
         self._check_folder()
         self.endpoint.stopped.clear()
         with futures.ThreadPoolExecutor(self.concurrency) as pool:
             try:
                 while True:
                     if not why:
-                        self._send(waiting, sent, pool)
+                        self._send(waiting, sent, pool, stores)
                     if not sent:
                         break
                     finished, _ = futures.wait(sent, return_when=futures.FIRST_COMPLETED)
-                    for key, reply in map(taken, finished):
+                    for future in finished:
+                        key, reply = sent.pop(future), future.result()
                         failed = isinstance(reply, ShroomError)
                         failing, done = (failing + 1, done) if failed else (0, done + 1)
                         if failing == HOPELESS:
                             why = f"not sent, because {HOPELESS} requests in a row failed: {reply}"
                         yield key, reply
                         run.report(done, total)
-            except BaseException:
-                self.endpoint.stopped.set()
-                futures.wait(sent)
-                for future in [one for one in sent if one.exception() is None]:
-                    taken(future)
-                raise
             finally:
+                self.endpoint.stopped.set()  # nothing is sent any more
                 for note in self.endpoint.notes():
                     run.note(note)
         if waiting and not why:  # requests under way might have cost less than was reserved
@@ -183,14 +169,29 @@ class Served:
             )
         yield from ((key, ShroomError(why)) for key in waiting)
 
-    def _send(self, waiting: deque[_Key], sent: _Sent, pool: futures.ThreadPoolExecutor) -> None:
+    def _send(
+        self, waiting: deque[_Key], sent: _Sent, pool: futures.Executor, stores: Sequence[Store]
+    ) -> None:
         """Send the next requests, as many as threads and budget allow."""
         while waiting and len(sent) < self.concurrency:
             reserved = self.budget.reserve(tokens_in(waiting[0][0]), self.sampling.max_tokens)
             if reserved is None:
                 break
             key = waiting.popleft()
-            sent[pool.submit(self._reply, *key)] = key, reserved
+            sent[pool.submit(self._answer, key, reserved, stores)] = key
+
+    def _answer(self, key: _Key, reserved: float, stores: Sequence[Store]) -> Reply | ShroomError:
+        """Return the answer to a request, which is stored and paid, or why there is none."""
+        used: tuple[int, int] | None = 0, 0
+        try:
+            reply = self._reply(*key)
+            store(stores, self._scope, key, reply)
+            used = reply.tokens
+        except ShroomError as error:
+            return error
+        finally:
+            self.budget.settle(tokens_in(key[0]), reserved, used)
+        return reply
 
     def _reply(self, prompt: str, seed: int | None) -> Reply:
         """Return the answer to a request."""
