@@ -118,8 +118,9 @@ class Served:
         for key, known_reply in known.items():
             yield from ((place, known_reply) for place in places[key])
         new = deque(key for key in places if key not in known)
-        for key, reply in self._requested(new, len(known), stores, run) if new else ():
-            yield from ((place, reply) for place in places[key])
+        if new:
+            for key, reply in self._requested(new, len(known), stores, run):
+                yield from ((place, reply) for place in places[key])
 
     def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
         """Return the requests for answers and their cost; stored answers are free."""
@@ -143,7 +144,7 @@ class Served:
                 while True:
                     if not why:
                         self._send(waiting, sent, pool, stores)
-                    if not sent:
+                    if not sent:  # requests under way may cost less than was reserved
                         break
                     finished, _ = futures.wait(sent, return_when=futures.FIRST_COMPLETED)
                     for future in finished:
@@ -158,7 +159,7 @@ class Served:
                 self.endpoint.stopped.set()  # nothing is sent any more
                 for note in self.endpoint.notes():
                     run.note(note)
-        if waiting and not why:  # requests under way might have cost less than was reserved
+        if waiting and not why:
             kept = (
                 f"stored in {stores[-1].path}" if stores else "not stored, because cache is false"
             )
