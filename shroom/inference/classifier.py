@@ -68,8 +68,9 @@ class Classifier:
 
     @property
     def workers(self) -> int:
-        """The number of batches at a time."""
-        return threads()
+        """The number of batches at a time: one on a GPU, or if the model changes as it computes."""
+        about = self.config.to_json_string(use_diff=False) if self.runtime == "torch" else ""
+        return 1 if self.device != "cpu" or _CHANGING.search(about) else threads()
 
     def logits(
         self,
@@ -81,7 +82,7 @@ class Classifier:
     ) -> NDArray[np.float64]:
         """Return the logits of the items, at least one: shape [n, classes]."""
         # ``read`` turns items into token arrays; ``reading`` identifies it in the keys of stores.
-        _ = self.forward  # it is loaded once, before there are threads
+        forward = self.forward  # it is loaded once, before there are threads
 
         def scope() -> str | None:
             # If the files have changed since they were read, their digest is not of the weights.
@@ -92,7 +93,7 @@ class Classifier:
 
         return compute(
             items,
-            lambda batch: self.forward(read(batch)),
+            lambda batch: forward(read(batch)),
             lengths=lengths,
             scope=scope,
             precision=self.precision,
@@ -124,15 +125,9 @@ class TorchClassifier(Classifier):
         if run.precision not in (None, *PRECISIONS):
             options = ", ".join(PRECISIONS)
             raise ShroomError(f"precision: expected one of {options}, got {run.precision}")
-        device = run.device or hub.best_device()
-        super().__init__(name, revision, device, run.precision or "float32")
+        device, precision = run.device or hub.best_device(), run.precision or "float32"
+        super().__init__(name, revision, device, precision)
         self._kind = kind
-
-    @property
-    def workers(self) -> int:
-        """One batch at a time on a GPU, or if the model changes as it computes."""
-        changes = _CHANGING.search(self.config.to_json_string(use_diff=False))
-        return 1 if self.device != "cpu" or changes else threads()
 
     @cached_property
     def forward(self) -> Forward:
@@ -151,17 +146,13 @@ class TorchClassifier(Classifier):
                 "model"
             ) from error
         model.config.pad_token_id = self.tokenizer.pad_token_id  # it may name none, or -1
-        takes = inspect.signature(model.forward).parameters
+        takes = inspect.signature(model.forward).parameters.keys()
 
         def forward(arrays: Arrays) -> NDArray[Any]:
-            inputs = {
-                key: torch.from_numpy(array).to(model.device)
-                for key, array in arrays.items()
-                if key in takes
-            }
+            names = arrays.keys() & takes
+            inputs = {name: torch.from_numpy(arrays[name]).to(model.device) for name in names}
             with torch.inference_mode():
-                logits = model(**inputs).logits
-            return np.asarray(logits.float().cpu().numpy())
+                return np.asarray(model(**inputs).logits.float().cpu().numpy())
 
         return forward
 
@@ -172,14 +163,24 @@ class OnnxClassifier(Classifier):
     runtime = "onnxruntime"
 
     def __init__(self, name: str, graph: Path, run: Run) -> None:
-        super().__init__(_folder(name, graph), None, "cpu", "float32")  # the graph's own precision
-        self._graph = graph
+        if not graph.is_file():
+            raise ShroomError(f"{name}: no such file")
+        for folder in (graph.parent, graph.parent.parent):
+            if (folder / "config.json").is_file():
+                break
+        else:
+            raise ShroomError(
+                f"{name}: no config.json next to the graph or in the folder above; copy the "
+                "model's config.json and tokenizer files next to the graph"
+            )
         if run.device not in (None, "cpu"):
             raise ShroomError(
                 f"{name}: an ONNX graph runs only on the CPU; omit --device {run.device}"
             )
         if run.precision not in (None, "float32"):
             raise ShroomError(f"{name}: an ONNX graph has a fixed precision; omit --precision")
+        super().__init__(str(folder), None, "cpu", "float32")
+        self._graph = graph
 
     @cached_property
     def forward(self) -> Forward:
@@ -204,19 +205,6 @@ class OnnxClassifier(Classifier):
         """Return a digest of the files next to the graph and of its configuration."""
         beside = {*self._graph.parent.iterdir(), *Path(self._folder).iterdir()}
         return f"{hub.files_digest(beside)} {self._graph.name}"
-
-
-def _folder(name: str, graph: Path) -> str:
-    """Return the folder that has the configuration of a graph."""
-    if not graph.is_file():
-        raise ShroomError(f"{name}: no such file")
-    for folder in (graph.parent, graph.parent.parent):
-        if (folder / "config.json").is_file():
-            return str(folder)
-    raise ShroomError(
-        f"{name}: no config.json next to the graph or in the folder above; copy the model's "
-        "config.json and tokenizer files next to the graph"
-    )
 
 
 def run_graph(opened: Any, outputs: list[str], batch: Arrays, name: str) -> list[NDArray[Any]]:

@@ -11,12 +11,12 @@ import os
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.inference.run_settings import Run
-from shroom.inference.store import RunStore
+from shroom.inference.store import RunStore, Store
 
 Item = TypeVar("Item")
 Work = Callable[[list[Item]], NDArray[Any]]
@@ -113,58 +113,51 @@ def compute(
         run.note("the version of the model is unknown, so its results are not stored")
         stores = ()
     place = f"{__version__} {precision} {content}"
-    known = _Known(len(distinct))
-    for store in stores:
-        before, missing = known.n, known.missing()
-        for start in range(0, len(missing), _SLICE):
-            part = missing[start : start + _SLICE].tolist()
-            found = store.get(place, [distinct[number] for number in part])
-            for number in part:
-                if distinct[number] in found:
-                    known.add([number], np.frombuffer(found[distinct[number]])[None])
-        if known.n > before and not isinstance(store, RunStore):
-            share = f"{known.n - before} of {counted(len(distinct), 'result')}"
-            run.note(f"the cache of earlier runs contained {share}")
+    known = _looked_up(stores, place, distinct, run.note)  # bytes need less memory than arrays
+    missing = np.array([number for number, value in enumerate(known) if not value], np.intp)
+    order = missing[np.argsort(-length[missing], kind="stable")].tolist()
+    done = len(distinct) - len(order)
 
     def by_number(batch: list[int]) -> NDArray[Any]:
         return work([distinct[number] for number in batch])
 
-    missing = known.missing()
-    order = missing[np.argsort(-length[missing], kind="stable")].tolist()
     with closing(_computed(order, length.tolist(), by_number, run.tokens, workers)) as computed:
         for n, (batch, values) in enumerate(computed, start=1):
-            new = dict(zip((distinct[number] for number in batch), map(np.ndarray.tobytes, values)))
+            for number, value in zip(batch, values):
+                known[number] = value.tobytes()
             for store in stores:
-                store.put(place, new)
-            known.add(batch, values)
-            run.report(known.n, len(distinct))
+                store.put(place, {distinct[number]: known[number] for number in batch})
+            done += len(batch)
+            run.report(done, len(distinct))
             if n % _BATCHES_BETWEEN_TRIMS == 0:
                 give_back()
     run.precisions.add(precision)
-    return known.values[row]
+    if len(set(map(len, known))) > 1:
+        raise ShroomError(
+            "the stored results of the earlier run cannot be used here; omit --resume"
+        )
+    found = np.frombuffer(b"".join(known)).reshape(len(known), -1)
+    known.clear()
+    return found[row]
 
 
-class _Known:
-    """The values of n items by their number, shape [n, k], as far as they are known."""
-
-    def __init__(self, n: int) -> None:
-        self.n = 0
-        self.values = np.full((n, 1), np.nan)
-
-    def missing(self) -> NDArray[np.intp]:
-        """Return the numbers of the items without values."""
-        return np.flatnonzero(np.isnan(self.values[:, 0]))
-
-    def add(self, numbers: Sequence[int], values: Values) -> None:
-        """Set the values of items: shape [len(numbers), k]."""
-        if not self.n:
-            self.values = np.full((len(self.values), values.shape[1]), np.nan)
-        if values.shape[1] != self.values.shape[1]:
-            raise ShroomError(
-                "the stored results of the earlier run cannot be used here; omit --resume"
-            )
-        self.values[numbers] = values
-        self.n += len(numbers)
+def _looked_up(
+    stores: Iterable[Store], place: str, items: Sequence[Item], note: Callable[[str], None]
+) -> list[bytes]:
+    """Return the stored values of each item; empty if it has none."""
+    known = [b""] * len(items)
+    for store in stores:
+        missing = [number for number, value in enumerate(known) if not value]
+        for start in range(0, len(missing), _SLICE):
+            part = missing[start : start + _SLICE]
+            values = store.get(place, [items[number] for number in part])
+            for number in part:
+                known[number] = values.get(items[number], b"")
+        found = len(missing) - known.count(b"")
+        if found and not isinstance(store, RunStore):
+            total = counted(len(items), "result")
+            note(f"the cache of earlier runs contained {found} of {total}")
+    return known
 
 
 def batches(items: Sequence[Item], length: Any, tokens: Callable[[], int]) -> Iterator[list[Item]]:
@@ -203,66 +196,46 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-class _Running(NamedTuple):
-    """A batch that is being computed; its values are ``None`` if it does not fit into memory."""
-
-    batch: list[Any]
-    scores: int
-    values: Future[Values | None]
-
-
 def _computed(
-    items: Sequence[int],
-    length: Sequence[int],
-    work: Work[int],
-    tokens: int,
-    workers: int,
+    items: Sequence[int], length: Sequence[int], work: Work[int], tokens: int, workers: int
 ) -> Generator[tuple[list[int], Values], None, None]:
     """Yield batches with their values, [batch, k]; ``tokens`` are halved if memory is short."""
-    running: deque[_Running] = deque()
-    ahead = workers + 1
-    waiting = batches(items, length, lambda: tokens)
-    following = next(waiting, None)
-    with _side_by_side(workers) as submit:
-        while following or running:
-            if following:
-                scores = len(following) * length[following[0]] ** 2
-                fits = scores + sum(each.scores for each in running) <= _MAX_SCORES
-                if not running or (len(running) < ahead and fits):
-                    values = submit(_values, work, following)
-                    running.append(_Running(following, scores, values))
-                    following = next(waiting, None)
-                    continue
-            batch, _, future = running.popleft()
-            found = future.result()
-            if found is None:  # the next ones would not fit either
-                wait([each.values for each in running])
-                if len(batch) > 1:
-                    tokens = min(tokens, length[batch[0]] * len(batch) // 2)
-                else:
-                    ahead = 1
-                found = _alone(work, batch)
-            if not np.isfinite(found).all():
-                raise ShroomError(
-                    "the model returned a value that is not a finite number; try --precision "
-                    "float32 and --device cpu, or download the model again: its weights may be "
-                    "damaged"
-                )
-            yield batch, found
+    running: deque[tuple[list[int], Future[Values | None]]] = deque()
 
+    def scores(batch: list[int]) -> int:
+        return len(batch) * length[batch[0]] ** 2
 
-@contextmanager
-def _side_by_side(workers: int) -> Iterator[Callable[..., Future[Any]]]:
-    """Yield a function that starts a call in one of several threads and returns its future."""
+    def finished() -> tuple[list[int], Values]:
+        nonlocal tokens
+        batch, future = running.popleft()
+        values = future.result()
+        if values is None:  # the next ones would not fit either
+            wait([each for _, each in running])
+            tokens = min(tokens, length[batch[0]] * len(batch) // 2)
+            values = _alone(work, batch)
+        if not np.isfinite(values).all():
+            raise ShroomError(
+                "the model returned a value that is not a finite number; try --precision float32 "
+                "and --device cpu, or download the model again: its weights may be damaged"
+            )
+        return batch, values
+
     # Threads for one batch would wait for each other after every small step of a model, so each
     # batch has one. With one worker, torch has the threads that it had.
     torch = sys.modules.get("torch") if workers > 1 else None
     before = torch.get_num_threads() if torch else 0
-    pool = ThreadPoolExecutor(
-        workers, "batch", initializer=partial(torch.set_num_threads, 1) if torch else None
-    )
+    one_thread = partial(torch.set_num_threads, 1) if torch else None
+    pool = ThreadPoolExecutor(workers, "batch", initializer=one_thread)
     try:
-        yield pool.submit
+        for batch in batches(items, length, lambda: tokens):
+            while running and (
+                len(running) > workers
+                or scores(batch) + sum(scores(each) for each, _ in running) > _MAX_SCORES
+            ):
+                yield finished()
+            running.append((batch, pool.submit(_values, work, batch)))
+        while running:
+            yield finished()
     finally:
         pool.shutdown(cancel_futures=True)
         if torch:  # what a thread sets holds for all threads that come after it

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
@@ -38,20 +38,19 @@ _UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
 _BOUNDS = (
     (re.compile(r"layers?$|hidden_groups$|inner_group_num$"), 1000),
     (re.compile(r"(vocab_size|positions?|position_embeddings)$"), 20_000_000),
-    (re.compile(r"((hidden|intermediate|embedding)_size|dim|heads?|labels)$"), 200_000),
-    (re.compile(r"^(d_\w+|n_embd|n_inner)$"), 200_000),
+    (
+        re.compile(
+            r"((hidden|intermediate|embedding)_size|dim|heads?|labels)$|^d_|^n_(embd|inner)$"
+        ),
+        200_000,
+    ),
 )
 
 
 def tokenizer(name: str, revision: str | None = None) -> Any:
     """Return the tokenizer of a model."""
-    with _loading(name, "tokenizer"):
-        library = _transformers(torch=False)
-        with suppress(OSError):  # a tokenizer may have no config.json
-            _check_config(library, name, revision)
-        tokenizer = library.AutoTokenizer.from_pretrained(
-            _place(name), revision=revision, trust_remote_code=False
-        )
+    with _loader(name, revision, "tokenizer", torch=False) as load:
+        tokenizer = load("AutoTokenizer")
         # If its files are missing, some versions make a tokenizer of added words only.
         if len(tokenizer.get_vocab().keys() - tokenizer.get_added_vocab().keys()) < _FEWEST_WORDS:
             raise OSError("no vocabulary; tokenizer.json is missing")
@@ -60,28 +59,18 @@ def tokenizer(name: str, revision: str | None = None) -> Any:
 
 def config(name: str, revision: str | None = None) -> Any:
     """Return the configuration of a model, without its weights; see :func:`model`."""
-    with _loading(name, "config.json"):
-        return _config(_transformers(torch=False), name, revision)
+    with _loader(name, revision, "config.json", torch=False) as load:
+        return load("AutoConfig")
 
 
 def model(kind: str, name: str, revision: str | None = None, device: str | None = None) -> Any:
     """Return a model in evaluation mode, in float32, on a device; its own code is never run."""
     automatic, trained_as = KINDS[kind]
-    with _loading(name, "model"):
-        library = _transformers()
-        import torch
-
-        about = _config(library, name, revision)
-        without_decoder = kind == "encoder" and about.model_type in ("t5", "mt5", "umt5")
-        loader = "AutoModelForTextEncoding" if without_decoder else automatic
-        loaded, loading = getattr(library, loader).from_pretrained(
-            _place(name),
-            revision=revision,
-            trust_remote_code=False,
-            config=about,
-            dtype=torch.float32,
-            output_loading_info=True,
-        )
+    with _loader(name, revision, "model") as load:
+        about = load("AutoConfig")
+        if kind == "encoder" and about.model_type in ("t5", "mt5", "umt5"):
+            automatic = "AutoModelForTextEncoding"  # without the decoder
+        loaded, loading = load(automatic, config=about, dtype="float32", output_loading_info=True)
     # An encoder's pooler is not used; all else that is missing would be random numbers.
     missing = sorted(
         key for key in loading["missing_keys"] if kind != "encoder" or "pooler" not in key
@@ -117,13 +106,11 @@ def identity(name: str, revision: str | None = None, config: Any = None) -> str:
     if not folder.is_dir():
         commit = getattr(config, "_commit_hash", None)
         return f"{name}@{commit or revision or 'main'}"
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.suffix.startswith(PARTIAL):
-            about = path.stat()
-            inside = path.relative_to(folder).as_posix()
-            digest.update(f"{inside} {about.st_size} {about.st_mtime_ns}\n".encode())
-    return f"{folder.name}@{digest.hexdigest()[:12]}"
+    files = (
+        f"{path.relative_to(folder).as_posix()} {size} {modified}\n"
+        for path, size, modified in _files(folder.rglob("*"))
+    )
+    return f"{folder.name}@{_sha256(files)[:12]}"
 
 
 def content(name: str, revision: str | None = None) -> str | None:
@@ -140,23 +127,29 @@ def content(name: str, revision: str | None = None) -> str | None:
 
 def files_digest(paths: Iterable[Path]) -> str:
     """Return a digest of files' names and contents; stores of unfinished runs do not count."""
-    files = (
-        (path, path.stat())
-        for path in sorted(paths)
-        if path.is_file() and not path.suffix.startswith(PARTIAL)
-    )
-    return _files_digest(tuple((path, at.st_size, at.st_mtime_ns) for path, at in files))
+    return _files_digest(tuple(_files(paths)))
 
 
 @lru_cache(maxsize=16)
 def _files_digest(files: tuple[tuple[Path, int, int], ...]) -> str:
     """Return the digest of files of these sizes and times; large ones are read once."""
-    digest = hashlib.sha256()
+    lines = []
     for path, _, _ in files:
         with path.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256").hexdigest()
-        digest.update(f"{path.name} {content}\n".encode())
-    return digest.hexdigest()
+            lines.append(f"{path.name} {hashlib.file_digest(stream, 'sha256').hexdigest()}\n")
+    return _sha256(lines)
+
+
+def _files(paths: Iterable[Path]) -> Iterator[tuple[Path, int, int]]:
+    """Yield each file, without the stores of unfinished runs, with its size and its time."""
+    for path in sorted(paths):
+        if path.is_file() and not path.suffix.startswith(PARTIAL):
+            about = path.stat()
+            yield path, about.st_size, about.st_mtime_ns
+
+
+def _sha256(lines: Iterable[str]) -> str:
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def library_versions(*modules: str) -> str:
@@ -228,36 +221,39 @@ def _transformers(*, torch: bool = True) -> Any:
     return transformers
 
 
-def _config(library: Any, name: str, revision: str | None) -> Any:
-    _check_config(library, name, revision)
-    return library.AutoConfig.from_pretrained(
-        _place(name), revision=revision, trust_remote_code=False
-    )
-
-
-def _check_config(library: Any, name: str, revision: str | None) -> None:
+def _check_sizes(config: dict[str, Any], name: str) -> None:
     """Raise if sizes are larger than any model's: creating it could exhaust memory or never end."""
-    pending = [library.PretrainedConfig.get_config_dict(_place(name), revision=revision)[0]]
-    for part in pending:
-        for key, value in part.items():
-            if isinstance(value, dict):
-                pending.append(value)
-            most = next((bound for pattern, bound in _BOUNDS if pattern.search(key)), None)
-            if most is not None and isinstance(value, (int, float)) and value > most:
-                raise ShroomError(
-                    f"{name}: config.json: {show(key)}: expected at most {most}, got "
-                    f"{show(value)}; the file may be damaged: download the model again"
-                )
+    for key, value in config.items():
+        if isinstance(value, dict):
+            _check_sizes(value, name)
+        most = next((bound for pattern, bound in _BOUNDS if pattern.search(key)), None)
+        if most is not None and isinstance(value, (int, float)) and value > most:
+            raise ShroomError(
+                f"{name}: config.json: {show(key)}: expected at most {most}, got {show(value)}; "
+                "the file may be damaged: download the model again"
+            )
 
 
 @contextmanager
-def _loading(name: str, what: str) -> Iterator[None]:
-    """Report an error of the libraries as one sentence."""
-    is_folder = Path(_place(name)).is_dir()
+def _loader(
+    name: str, revision: str | None, what: str, *, torch: bool = True
+) -> Iterator[Callable[..., Any]]:
+    """Yield what loads by the name of a class; report errors of the libraries as one sentence."""
+    place = _place(name)
+    is_folder = Path(place).is_dir()
     if not name or not (is_folder or _ON_THE_HUB.fullmatch(name)):
         raise ShroomError(f"{name or repr(name)}: no such folder, and not a valid name on the hub")
+
+    def load(automatic: str, **more: Any) -> Any:
+        about = {"revision": revision, "trust_remote_code": False, **more}
+        return getattr(library, automatic).from_pretrained(place, **about)
+
+    library = _transformers(torch=torch)
     try:
-        yield
+        with suppress(OSError):  # a tokenizer may have no config.json
+            about, _ = library.PretrainedConfig.get_config_dict(place, revision=revision)
+            _check_sizes(about, name)
+        yield load
     except ShroomError:
         raise
     except Exception as error:  # a broken file can make the libraries raise anything

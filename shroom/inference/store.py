@@ -13,10 +13,9 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
@@ -30,13 +29,21 @@ PARTIAL = ".partial"
 _HOUR = 3_600_000
 #: Tells the store of a run from databases of others.
 _ID = 0x5348524D
+#: Removed entries free their room. What a loss of power destroys is computed again.
 _TABLE = """
+PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = OFF;
 CREATE TABLE IF NOT EXISTS entries
     (key BLOB PRIMARY KEY, found BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_use ON entries (used);
 """
-#: Removed entries free their room. What a loss of power destroys is computed again.
-_SHARED = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;"
+#: A damaged entry may have other types.
+_GET = "SELECT CAST(found AS BLOB), CAST(used AS INTEGER) < ? FROM entries WHERE key = ?"
+_REMOVE = """DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY used
+             LIMIT CAST((SELECT count(*) FROM entries) * ? AS INTEGER))"""
+_USABLE = """SELECT count(*) = 0 OR (SELECT application_id FROM pragma_application_id) = ?
+             FROM sqlite_master"""
+_SIZE = """SELECT (page_count - freelist_count) * page_size
+           FROM pragma_page_count, pragma_freelist_count, pragma_page_size"""
 
 
 class Store:
@@ -44,6 +51,8 @@ class Store:
 
     # Beyond ``most`` bytes, the least recently used values are removed. If the file cannot be used,
     # there is one note, and the store is empty. ``patience``: seconds to wait for other processes.
+
+    _useless: ClassVar[str] = "the cache {} cannot be used ({}); delete it to create a new one"
 
     def __init__(
         self,
@@ -54,136 +63,116 @@ class Store:
     ) -> None:
         self.path, self.most = Path(path), most
         self._note, self._patience = note, patience
-        self._open: sqlite3.Connection | None = None
+        self._database: sqlite3.Connection | None = None
         self._given_up = False
         self._lock = RLock()  # threads share the connection
 
     def get(self, scope: str, keys: Iterable[Key]) -> dict[Key, bytes]:
         """Return the stored values whose checksums are right; keys are JSON."""
         found: dict[Key, bytes] = {}
-        with self._forgiving():
-            if self._given_up or not self.path.exists():
+        with self._opened(create=False) as database:
+            if not database or self._given_up:
                 return found
-            key_of = {_digest(scope, key): key for key in keys}
-            digests, now, stale = iter(key_of), _now(), []
-            while some := list(islice(digests, 500)):
-                marks = ",".join("?" * len(some))
-                query = f"SELECT key, found, used FROM entries WHERE key IN ({marks})"  # noqa: S608
-                for key, value, used in self._database.execute(query, some):
-                    if isinstance(value, bytes) and value[-4:] == _checksum(key, value[:-4]):
-                        found[key_of[key]] = value[:-4]
-                        if not isinstance(used, int) or now - used >= _HOUR:
-                            stale.append((now, key))
-            with self._database as database:
+            now, stale = time.time_ns() // 1_000_000, []
+            for key in keys:
+                digest = _digest(scope, key)
+                row = database.execute(_GET, (now - _HOUR, digest)).fetchone()
+                if row and row[0][-4:] == _checksum(digest, row[0][:-4]):
+                    found[key] = row[0][:-4]
+                    if row[1]:
+                        stale.append((now, digest))
+            with database:
                 database.executemany("UPDATE entries SET used = ? WHERE key = ?", stale)
         return found
 
     def put(self, scope: str, values: Mapping[Any, bytes]) -> None:
         """Store all of these values or none; once stored, they survive a kill."""
-        with self._forgiving():
-            if self._given_up or not values:
+        with self._opened() as database:
+            if not database or self._given_up or not values:
                 return
-            now = _now()
+            now = time.time_ns() // 1_000_000
             digests = ((_digest(scope, key), value) for key, value in values.items())
             rows = [(key, value + _checksum(key, value), now) for key, value in digests]
-            with self._database as database:
+            with database:
                 database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
-            if self._size() > self.most:
+            if database.execute(_SIZE).fetchone()[0] > self.most:
                 self.shrink(0.9 * self.most)
 
     def shrink(self, most: float = 0) -> None:
-        """Remove the least recently used values until the size is at most ``most`` bytes."""
-        oldest = "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY used LIMIT ?)"
-        with self._forgiving():
-            with self._database as database:
-                database.execute("BEGIN IMMEDIATE")
-                while n := database.execute("SELECT count(*) FROM entries").fetchone()[0]:
-                    surplus = math.ceil(n * (1 - most / self._size()))
-                    if surplus <= 0:
-                        break
-                    if database.execute(oldest, (surplus,)).rowcount <= 0:
-                        raise sqlite3.DatabaseError("its index does not match its values")
-            # execute would free a single page
-            database.executescript("PRAGMA incremental_vacuum")
+        """Remove the least recently used values, for a size of about ``most`` bytes."""
+        with self._opened() as database:
+            if database:
+                with database:
+                    (size,) = database.execute(_SIZE).fetchone()
+                    database.execute(_REMOVE, (max(0, 1 - most / size),))
+                database.execute("PRAGMA incremental_vacuum").fetchall()  # else, it frees one page
 
     @property
     def n(self) -> int:
         """The number of values."""
-        with self._forgiving():
-            if self._open or (self.path.exists() and not self._given_up):
-                return _count(self._database)
+        with self._opened(create=False) as database:
+            if database:
+                return int(database.execute("SELECT count(*) FROM entries").fetchone()[0])
         return 0
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
+        if self._database is not None:
+            self._database.close()
+            self._database = None
 
-    @property
-    def _database(self) -> sqlite3.Connection:
-        """The open file, with its table."""
-        deadline = time.monotonic() + self._patience
-        while self._open is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            database = sqlite3.connect(self.path, self._patience, check_same_thread=False)
-            try:
-                self._prepare(database)
-                self._open = database
-            except sqlite3.Error as error:
-                database.close()
-                # If two processes make the file at once, one fails without having waited.
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
-        return self._open
-
-    def _prepare(self, database: sqlite3.Connection) -> None:
-        database.executescript(_SHARED + _TABLE)
+    @contextmanager
+    def _opened(self, *, create: bool = True) -> Iterator[sqlite3.Connection | None]:
+        """Yield the open file, or ``None`` if it does not exist or cannot be used."""
+        with self._lock:
+            with self._forgiving():
+                if not self._database and not self._given_up and (create or self.path.exists()):
+                    self.path.parent.mkdir(parents=True, exist_ok=True)
+                    database = sqlite3.connect(self.path, self._patience, check_same_thread=False)
+                    try:
+                        self._prepare(database)
+                    except BaseException:
+                        database.close()
+                        raise
+                    self._database = database
+            with self._forgiving():
+                yield self._database
 
     @contextmanager
     def _forgiving(self) -> Iterator[None]:
         """Stop using the file, with a note, if it cannot be used."""
-        with self._lock:
-            try:
-                yield
-            except (sqlite3.Error, OSError) as error:
-                self._give_up(error)
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            if not self._given_up:
+                self._note(self._useless.format(self.path, error))
+            self._given_up = True
 
-    def _give_up(self, error: Exception) -> None:
-        self._given_up = True
-        with suppress(sqlite3.Error):
-            self.close()
-        self._note(f"the cache {self.path} cannot be used ({error}); delete it to create a new one")
-
-    def _size(self) -> int:
-        """Return the size of the values in bytes."""
-        query = """SELECT (page_count - freelist_count) * page_size
-                   FROM pragma_page_count, pragma_freelist_count, pragma_page_size"""
-        return int(self._database.execute(query).fetchone()[0])
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        database.executescript(_TABLE)
+        with suppress(sqlite3.OperationalError):  # if another process uses it, that one sets it
+            database.execute("PRAGMA journal_mode = WAL")
 
 
 class RunStore(Store):
     """The store of one run; if ``unfinished``, it is kept although there was no error."""
 
-    def __init__(self, path: str | Path, note: Callable[[str], None]) -> None:
+    _useless = "{} cannot be used ({}), so no further results are stored for --resume"
+
+    def __init__(self, path: str | Path, note: Callable[[str], None], hint: str) -> None:
         super().__init__(path, math.inf, note, patience=0)
         self.unfinished = False
+        self._hint = hint
+        with self._opened():  # it is locked until the run ends
+            pass
 
-    def reserved(self, hint: str) -> int:
-        """Lock the file against other processes; return the number of its values."""
-        try:
-            return _count(self._database)
-        except (sqlite3.Error, OSError) as error:
-            if "locked" in str(error):
-                problem = f"another run is writing to {self.path}; {hint}"
-                raise ShroomError(problem) from error
-            self._give_up(error)
-            return 0
+    def __enter__(self) -> Self:
+        return self
 
-    def release(self) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         """Remove the file, or keep it if the run is unfinished and the file has values."""
-        if self._open and not (self.unfinished and _count(self._open)):
+        self.unfinished = self.unfinished or error is not None
+        if self._database and not (self.unfinished and self.n):
             try:
                 self.path.unlink(missing_ok=True)  # before another process may open it
             except PermissionError:  # Windows removes no open file, whoever has it
@@ -196,27 +185,20 @@ class RunStore(Store):
         """Lock a file if it is new or the store of a run."""
         try:
             database.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;")
-            ours = database.execute("PRAGMA application_id").fetchone() == (_ID,)
-            new = database.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+            (usable,) = database.execute(_USABLE, (_ID,)).fetchone()
         except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+            if "locked" in str(error):
+                problem = f"another run is writing to {self.path}; {self._hint}"
+                raise ShroomError(problem) from error
+            usable = error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+            if usable:
                 raise
-            ours = new = False
-        if not (ours or new):
-            database.close()
+        if not usable:
             raise ShroomError(
                 f"{self.path} already exists and is not from an interrupted run, so it is kept; "
                 "move it, or specify another output"
             )
-        database.executescript(f"PRAGMA synchronous = OFF; PRAGMA application_id = {_ID}; {_TABLE}")
-
-    def _give_up(self, error: Exception) -> None:
-        if not self._given_up:  # it stays reserved until the run ends
-            self._note(
-                f"{self.path} cannot be used ({error}), so no further results are stored for "
-                "--resume"
-            )
-        self._given_up = True
+        database.executescript(f"PRAGMA application_id = {_ID}; {_TABLE}")
 
 
 @contextmanager
@@ -232,32 +214,15 @@ def kept(
     # The file is kept after an error or a kill, or if it is ``unfinished`` and not empty. Earlier
     # values are used with ``resume``. Otherwise they are removed, or with ``refuse``, for values
     # that cost money, an error is raised.
-    store = RunStore(path, note)
-    n = store.reserved(hint)
-    if n and refuse and not resume:
-        store.close()
-        raise ShroomError(
-            f"{store.path} contains {counted(n, 'result')} of an earlier run; add --resume to "
-            "continue that run, or specify another output"
-        )
-    if n and not resume:
-        store.shrink()
-    try:
+    with RunStore(path, note, hint) as store:
+        if refuse and not resume and store.n:
+            raise ShroomError(
+                f"{store.path} contains {counted(store.n, 'result')} of an earlier run; add "
+                "--resume to continue that run, or specify another output"
+            )
+        if not resume:
+            store.shrink()
         yield store
-    except BaseException:
-        store.unfinished = True
-        raise
-    finally:
-        store.release()
-
-
-def _count(database: sqlite3.Connection) -> int:
-    return int(database.execute("SELECT count(*) FROM entries").fetchone()[0])
-
-
-def _now() -> int:
-    """Return the time in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def _digest(scope: str, key: Any) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -57,9 +57,10 @@ def in_chat(
 ) -> str:
     """Return turns (role, text) in the chat template, which may raise any exception."""
     messages = [{"role": role, "content": text} for role, text in turns]
-    more = {"add_generation_prompt": True} if asks else {}
     try:
-        return str(tokenizer.apply_chat_template(messages, tokenize=False, **more))
+        return str(
+            tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=asks)
+        )
     except Exception as error:
         reason = printable(str(error).partition("\n")[0])
         raise ShroomError(f"{name}: the chat template fails ({reason}); {way_out}") from error
@@ -92,27 +93,18 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
     return tokenizer
 
 
-def encoded(tokenizer: Any, texts: Iterable[str]) -> dict[str, list[int]]:
-    """Return the token ids of each distinct text, without special tokens."""
+def encoded(tokenizer: Any, texts: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
+    """Yield each distinct text with its token ids, without special tokens."""
+    options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
     distinct = list(dict.fromkeys(texts))
-    rows = tokenizer(
-        distinct,
-        add_special_tokens=False,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-        verbose=False,
-    )["input_ids"]
-    return dict(zip(distinct, rows))
+    for start in range(0, len(distinct), _SLICE):
+        part = distinct[start : start + _SLICE]
+        yield from zip(part, tokenizer(part, add_special_tokens=False, **options)["input_ids"])
 
 
 def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
     """Return the number of tokens of each distinct text, without special tokens."""
-    distinct = list(dict.fromkeys(texts))
-    return {
-        text: len(ids)
-        for start in range(0, len(distinct), _SLICE)
-        for text, ids in encoded(tokenizer, distinct[start : start + _SLICE]).items()
-    }
+    return {text: len(ids) for text, ids in encoded(tokenizer, texts)}
 
 
 class PairReader:
@@ -125,9 +117,7 @@ class PairReader:
     def __init__(self, tokenizer: Any, room: int) -> None:
         tokenizer.split_special_tokens = True
         self._tokenizer, self.room = tokenizer, room
-        a, b = (
-            tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in "ab"
-        )
+        a, b = (ids for _, ids in encoded(tokenizer, "ab"))
         pair = tokenizer("a", "b", verbose=False)
         if not (a and b):
             raise ShroomError(
@@ -135,20 +125,19 @@ class PairReader:
             )
         first = _place(pair["input_ids"], a, 0)
         second = _place(pair["input_ids"], b, first + len(a))
-        self.special = len(pair["input_ids"]) - len(a) - len(b)
-        self._padding = {
+        padding = {
             "input_ids": tokenizer.pad_token_id or 0,
             "attention_mask": 0,
             "token_type_ids": tokenizer.pad_token_type_id,
         }
+        self._padding = {key: value for key, value in padding.items() if key in pair}
         # The values of each array before, in, between, in and after the texts.
+        bounds = (0, first, first + len(a), second, second + len(b), len(pair["input_ids"]))
         self._frames = {
-            key: np.split(
-                np.array(pair[key], np.int32), (first, first + len(a), second, second + len(b))
-            )
+            key: [list(pair[key][start:end]) for start, end in zip(bounds, bounds[1:])]
             for key in self._padding
-            if key in pair
         }
+        self.special = bounds[-1] - len(a) - len(b)
 
     def count(self, texts: Iterable[str]) -> dict[str, int]:
         """Return the number of tokens of each distinct text, without special tokens."""
@@ -161,21 +150,19 @@ class PairReader:
 
     def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[np.int64]]:
         """Return the model's input for pairs: arrays of shape [pairs, tokens] by name."""
-        ids_of = encoded(self._tokenizer, (text for pair in pairs for text in pair))
-        texts = []
-        for pair in pairs:
-            both = [ids_of[text] for text in pair]
-            texts.append([ids[:n] for ids, n in zip(both, self._shares(*map(len, both)))])
-        longest = max(sum(map(len, ids)) for ids in texts) + self.special
+        ids_of = dict(encoded(self._tokenizer, (text for pair in pairs for text in pair)))
+        ids = [(ids_of[first], ids_of[second]) for first, second in pairs]
+        sizes = [self._shares(len(first), len(second)) for first, second in ids]
+        longest = max(map(sum, sizes)) + self.special
+        left = self._tokenizer.padding_side == "left"
         arrays = {}
         for key, (before, first, between, second, after) in self._frames.items():
-            arrays[key] = np.full((len(texts), longest), self._padding[key], np.int64)
-            for filled, ids in zip(arrays[key], texts):
-                types = [np.full(len(a), b[0]) for a, b in zip(ids, (first, second))]
-                inside = ids if key == "input_ids" else types
-                row = np.concatenate((before, inside[0], between, inside[1], after))
-                left = self._tokenizer.padding_side == "left"
-                filled[slice(-len(row), None) if left else slice(len(row))] = row
+            arrays[key] = np.full((len(pairs), longest), self._padding[key], np.int64)
+            for filled, texts, (n, m) in zip(arrays[key], ids, sizes):
+                kinds = first[:1] * n, second[:1] * m
+                one, other = texts if key == "input_ids" else kinds
+                row = [*before, *one[:n], *between, *other[:m], *after]
+                filled[longest - len(row) if left else 0 :][: len(row)] = row
         return arrays
 
     def _shares(self, first: int, second: int) -> tuple[int, int]:
@@ -225,14 +212,11 @@ def spans(text: str, room: int, count: Count, overlap: int, prefix: str = "") ->
 
 def beginning(text: str, room: int, count: Count) -> str:
     """Return as much of a text's start as fits into ``room`` tokens."""
-    fits, beyond = 0, len(text) + 1
-    while beyond - fits > 1:
-        middle = (fits + beyond) // 2
-        if count([text[:middle]])[text[:middle]] <= room:
-            fits = middle
-        else:
-            beyond = middle
-    return text[:fits]
+
+    def tokens(length: int) -> int:
+        return count([text[:length]])[text[:length]]
+
+    return text[: bisect_right(range(len(text) + 1), room, lo=1, key=tokens) - 1]
 
 
 def _windows(pieces: Sequence[Span], sizes: Sequence[int], most: int, overlap: int) -> list[Span]:

@@ -295,7 +295,7 @@ def readers(architecture):
 )
 def test_a_tokenizer_that_no_pair_can_be_made_with(ids, message):
     def tokenizer(one, other=None, **_):
-        return {"input_ids": ids.get(one, []) if other is None else [0, 3, 0]}
+        return {"input_ids": [ids.get(text, []) for text in one] if other is None else [0, 3, 0]}
 
     tokenizer.pad_token = "x"  # noqa: S105 - no password
     with pytest.raises(ShroomError, match=message):

@@ -25,7 +25,7 @@ from shroom.detectors.judge.verdicts import (
     verdict_of,
 )
 from shroom.detectors.settings import Count
-from shroom.inference.language_model.model import Prompt, Question, TemplateKind
+from shroom.inference.language_model.model import Prompt, Question, TemplateKind, in_order
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import Run
 
@@ -101,7 +101,10 @@ class Judge(Asking, Scorer):
             yield items[place], reply if isinstance(reply, ShroomError) else _scores(reply)
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        return [_local_scores(reply) for reply in self._model.ask(self._questions(items), run)]
+        return [
+            _local_scores(reply)
+            for reply in in_order(self._model.answers(self._questions(items), run))
+        ]
 
     def cost(self, items: Sequence[Item]) -> str:
         """Return a sentence about the number and the cost of the requests; none is sent."""

@@ -16,7 +16,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.settings import Count, Natural, Positive, Text, convert_fields
 from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.language_model.local import Local
-from shroom.inference.language_model.model import Model, Sampling
+from shroom.inference.language_model.model import Sampling
 from shroom.inference.language_model.served import Budget, Served
 
 #: Maximum number of answers that are sampled for one prompt.
@@ -128,7 +128,7 @@ class Asking:
         words: Sequence[str] = (),
         cut: str = "context",
         **more: Any,
-    ) -> Model:
+    ) -> Local | Served:
         """Return the model: ``Served`` if there is an endpoint, otherwise ``Local``."""
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:

@@ -31,7 +31,7 @@ from shroom.detectors.judge.verdicts import (
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
 from shroom.inference import hub
-from shroom.inference.language_model.model import Estimate, Prompt, Question, TemplateKind
+from shroom.inference.language_model.model import Estimate, Prompt, Question, TemplateKind, in_order
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import RUN, Run
 from shroom.scoring.datapoint_files import read
@@ -146,7 +146,7 @@ class Judge(Asking, Detector):
         if not datapoints:
             return np.empty(0), np.empty(0, bool)
         questions, pairs = self._questions(datapoints, run)
-        replies = self._model.ask(questions, run)
+        replies = in_order(self._model.answers(questions, run))
         judgements = self._judgements(replies)
         for note in self._notes(judgements, replies):
             run.note(note)

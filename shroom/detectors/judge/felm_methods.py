@@ -15,7 +15,7 @@ from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.arrays import Flags, Floats
 from shroom.detectors.judge.asking import MOST_SAMPLES, Asking, longer_answers
-from shroom.inference.language_model.model import Estimate, Question, TemplateKind
+from shroom.inference.language_model.model import Estimate, Question, TemplateKind, in_order
 from shroom.inference.run_settings import RUN, Run
 
 _FOLDER = Path(__file__).parent / "templates" / "felm"
@@ -73,7 +73,7 @@ class SegmentJudge(Asking):
 
     def judge(self, responses: Sequence[Response], run: Run = RUN) -> tuple[Flags, Floats]:
         """Return whether most samples call each segment wrong, and the share of these samples."""
-        replies = iter(self._model.ask(self._questions(responses), run))
+        replies = iter(in_order(self._model.answers(self._questions(responses), run)))
         wrong, p, unread = [np.empty(0, bool)], [np.empty(0)], []
         for response in responses:
             given = [next(replies) for _ in range(self.n)]

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, printable, show
 
+Body = dict[str, Any]
+
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 #: Maximum number of characters of a server's message.
 _LONGEST = 300
@@ -45,17 +47,16 @@ class Endpoint:
     def __post_init__(self) -> None:
         require("judge", "openai")
         self.base, self.chat = _base(self.base), self.mode == "chat"
-        self.url = self.base + ("/chat/completions" if self.chat else "/completions")
+        self._path = "/chat/completions" if self.chat else "/completions"
+        self.url = self.base + self._path
         self.stopped = threading.Event()
-        self._next = 0.0
-        self._concessions: dict[str, bool] = {}  # whether the user knows of it
-        self._client: Any = None
-        self._lock = threading.Lock()
+        self._next, self._lock = 0.0, threading.Lock()
+        self._omitted: dict[str, bool] = {}  # by the names of _REFUSED: whether the user knows
 
     def notes(self) -> list[str]:
         """Return a note for each field of requests that was rejected since the last call."""
-        names = [name for name, noted in self._concessions.items() if not noted]
-        self._concessions = dict.fromkeys(self._concessions, True)
+        names = [name for name, noted in self._omitted.items() if not noted]
+        self._omitted = dict.fromkeys(self._omitted, True)
         if "log-probabilities" in names:  # which includes having fewer
             names = [name for name in names if name != _FEWER]
         return [
@@ -63,19 +64,23 @@ class Endpoint:
             for name in names
         ]
 
-    def ask(self, body: dict[str, Any]) -> Any:
+    def ask(self, body: Body) -> Any:
         """Return the JSON response to a request; raise ``Interrupted`` if it was not sent."""
         import openai
 
+        # A local server may need no key.
+        headers = {} if self._key else {"Authorization": openai.omit}
         while True:
             sent = body
-            for name in tuple(self._concessions):
-                sent = _CONCESSIONS[name][1](sent)
+            for name in tuple(self._omitted):
+                sent = _REFUSED[name][1](sent)
             try:
-                content = self._send(sent)
+                content = self._client.post(
+                    self._path, cast_to=bytes, body=sent, options={"headers": headers}
+                )
             except openai.APIStatusError as error:
-                message = _message(error.response.content) or error.response.reason_phrase
-                if not self._concede(sent, error.status_code, message):  # a key may be any word
+                message = _message(error)
+                if not self._omit(sent, error.status_code, message):  # a key may be any word
                     raise ShroomError(self._refusal(error, self._clean(message))) from error
             except openai.APIConnectionError as error:
                 raise ShroomError(self._unreached(error)) from error
@@ -85,19 +90,15 @@ class Endpoint:
             else:
                 return self._decoded(content)
 
-    def _send(self, body: dict[str, Any]) -> bytes:
-        """Return the content of the response to a request."""
-        import openai
+    def _decoded(self, content: bytes) -> Any:
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError) as error:  # the latter if it is nested too deeply
+            start = show(self._clean(content.decode("utf-8", "replace"))[:200])
+            raise ShroomError(f"{self.url}: the response is not JSON: {start}") from error
 
-        with self._lock:
-            self._client = client = self._client or self._connected()
-        requests: Any = client.chat.completions if self.chat else client.completions
-        # The library requires a model and a key, which a local server may not need.
-        fields = {"model": openai.omit, **body}
-        headers = {} if self._key else {"Authorization": openai.omit}
-        return bytes(requests.with_raw_response.create(**fields, extra_headers=headers).content)
-
-    def _connected(self) -> Any:
+    @cached_property
+    def _client(self) -> Any:
         import openai
 
         return openai.OpenAI(
@@ -111,14 +112,6 @@ class Endpoint:
                 event_hooks={"request": [self._before_sending]},
             ),
         )
-
-    def _decoded(self, content: bytes) -> Any:
-        try:
-            return json.loads(content)
-        except (ValueError, RecursionError) as error:  # the latter if it is nested too deeply
-            text = content[: 4 * _LONGEST].decode("utf-8", "replace")
-            start = show(self._clean(text)[:200])
-            raise ShroomError(f"{self.url}: the response is not JSON: {start}") from error
 
     def _before_sending(self, _request: object) -> None:
         """Wait for the next turn of the rate limit; called for retries too."""
@@ -148,14 +141,13 @@ class Endpoint:
     def _unreached(self, error: Any) -> str:
         import openai
 
+        reason = f"cannot be reached ({self._clean(str(error.__cause__ or error))})"
         if isinstance(error, openai.APITimeoutError):
             reason = f"no answer within {self.timeout:g} seconds"
-        else:
-            reason = f"cannot be reached ({self._clean(str(error.__cause__ or error))})"
-        hint = (
-            "; check that the server is running and that the URL is right (usually, it ends in /v1)"
+        return (
+            f"{self.url}: {reason}{_attempts(error)}; check that the server is running and that "
+            "the URL is right (usually, it ends in /v1)"
         )
-        return f"{self.url}: {reason}{_attempts(error)}{hint}"
 
     def _refusal(self, error: Any, message: str) -> str:
         code = error.status_code
@@ -171,13 +163,11 @@ class Endpoint:
             )
         return f"{self.url}: HTTP {code}: {message}{hint}"
 
-    def _concede(self, sent: dict[str, Any], code: int, message: str) -> bool:
+    def _omit(self, sent: Body, code: int, message: str) -> bool:
         """Return whether the server may accept the request without one of its fields."""
-        if code not in (400, 422, 501):
-            return False
-        for name, (word, without) in _CONCESSIONS.items():
+        for name, (word, without) in _REFUSED.items() if code in (400, 422, 501) else ():
             if re.search(word, message[:_LONGEST], re.IGNORECASE) and without(sent) != sent:
-                self._concessions.setdefault(name, False)
+                self._omitted.setdefault(name, False)
                 return True
         return False
 
@@ -207,33 +197,29 @@ def _base(url: str) -> str:
     return re.sub("(/chat)?/completions$", "", url.rstrip("/"))
 
 
-def _message(content: bytes) -> str:
+def _message(error: Any) -> str:
     """Return the error message in a response; each server has its own form."""
-    text = content.decode("utf-8", "replace")
-    try:
-        message = json.loads(text)
-        for key in ("error", "detail", "message"):
-            if isinstance(message, dict) and key in message:
-                message = message[key]
-        text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        pass
-    return text
+    message = error.body
+    for key in ("detail", "message"):
+        if isinstance(message, dict) and key in message:
+            message = message[key]
+    text = message if isinstance(message, str) else json.dumps(message, ensure_ascii=False)
+    return text or str(error.response.reason_phrase)
 
 
-def _fewer(body: dict[str, Any]) -> dict[str, Any]:
+def _fewer(body: Body) -> Body:
     """Return a request for at most five alternatives of a token."""
     key = "top_logprobs" if body.get("logprobs") is True else "logprobs"
     return {**body, key: 5} if int(body.get(key, 0) or 0) > 5 else body
 
 
-def _without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    return lambda body: {key: value for key, value in body.items() if key not in names}
-
-
-def _renamed(body: dict[str, Any]) -> dict[str, Any]:
+def _renamed(body: Body) -> Body:
     new = "max_completion_tokens"
     return {new if key == "max_tokens" else key: value for key, value in body.items()}
+
+
+def _without(*names: str) -> Callable[[Body], Body]:
+    return lambda body: {key: value for key, value in body.items() if key not in names}
 
 
 _FEWER = "more than 5 log-probabilities"
@@ -241,11 +227,9 @@ _FEWER = "more than 5 log-probabilities"
 #: names in notes: a pattern of the error message, and what returns the request without the part.
 #: Compatible APIs differ: some give at most five alternatives of a token, or no log-probabilities;
 #: newer models of OpenAI need ``max_completion_tokens`` and accept no temperature.
-_CONCESSIONS = {
+_REFUSED = {
     _FEWER: ("logprob", _fewer),
     "log-probabilities": ("logprob", _without("logprobs", "top_logprobs")),
     "max_tokens": ("max_(completion_)?tokens", _renamed),
-    "temperature": ("temperature", _without("temperature")),
-    "repeat_penalty": ("repeat_penalty", _without("extra_body")),
-    "seed": ("seed", _without("seed")),
+    **{name: (name, _without(name)) for name in ("temperature", "repeat_penalty", "seed")},
 }

@@ -19,7 +19,6 @@ from shroom.inference import hub
 from shroom.inference.compute import compute
 from shroom.inference.language_model.model import (
     Estimate,
-    Model,
     Prompt,
     Question,
     Sampling,
@@ -46,7 +45,7 @@ _BATCH = 16
 
 
 @dataclass
-class Local(Model):
+class Local:
     """Asks a causal model."""
 
     # With ``words``, answers have their log-probabilities. The first token is the answer
@@ -70,19 +69,22 @@ class Local(Model):
     def answers(
         self, questions: Sequence[Question], run: Run = RUN
     ) -> Generator[tuple[int, Reply | ShroomError]]:
+        """Yield the place of each question with its answer; answers are stored as they are made."""
         if not questions:
             return
         self._load(run.device)
         prompts = self._fitted([question.prompt for question in questions], run)
-        if self.words:
-            yield from enumerate(self._worded(prompts, run))
-            return
-        if run.stores and self._content is None:
+        if run.stores and self._content is None and not self.words:
             run.note("the version of the model is unknown, so its answers are not stored")
         numbers = [question.number or 0 for question in questions]
+        words = self._first_words(prompts, run) if self.words else {}
         done = 0
         for prompt, places in places_of(prompts).items():
-            found = self._sampled(prompt, [numbers[place] for place in places], run)
+            asked = [numbers[place] for place in places]
+            if prompt in words:
+                found = dict.fromkeys(asked, words[prompt])
+            else:
+                found = self._sampled(prompt, asked, run)
             yield from ((place, found[numbers[place]]) for place in places)
             done += len(places)
             run.report(done, len(questions))
@@ -94,28 +96,21 @@ class Local(Model):
         into = sum(map(tokens_in, texts))
         return Estimate(len(texts), 0, into, len(texts), 0.0, texts[0] if texts else "")
 
-    def _worded(self, prompts: Sequence[str], run: Run) -> list[Reply]:
-        """Return the answers with the log-probabilities of the words."""
-        distinct = list(dict.fromkeys(prompts))
-        plain = [prompt for prompt in distinct if not self._opened(prompt)]
-        lengths = [min(len(self._ids(prompt)), self._most) for prompt in plain]
+    def _first_words(self, prompts: Sequence[str], run: Run) -> dict[str, Reply]:
+        """Return answers of one token, with the log-probabilities of the words, by prompt."""
+        plain = [prompt for prompt in dict.fromkeys(prompts) if not self._opened(prompt)]
         rows = compute(
             plain,
             self._first_tokens,
-            lengths=lengths,
+            lengths=[min(len(self._ids(prompt)), self._most) for prompt in plain],
             scope=lambda: self._content,
             run=replace(run, device=self._model.device.type),
         )
-        replies = {
+        return {
             prompt: Reply(self._text([int(row[-2])]), (self._step(row),))
             for prompt, row in zip(plain, rows)
             if np.exp(row[:-2]).sum() >= _LOW
         }
-        for prompt in distinct:
-            if prompt not in replies:
-                replies[prompt] = self._sampled(prompt, [0], run)[0]
-                run.report(len(replies), len(distinct))
-        return [replies[prompt] for prompt in prompts]
 
     def _sampled(self, prompt: str, numbers: Sequence[int], run: Run) -> dict[int, Reply]:
         """Return the answers with these numbers: from the stores, or generated."""
@@ -252,9 +247,6 @@ class Local(Model):
         self.mode = self.mode or ("chat" if template else "completion")
         self._reads = getattr(model.config, "max_position_embeddings", None) or math.inf
         self._most = int(min(tokenizer.model_max_length, self._reads, _LONGEST))
-        self._takes = {"position_ids", "logits_to_keep"} & inspect.signature(
-            model.forward
-        ).parameters.keys()
         self._word_ids, self._tokenizer, self._model = ids, tokenizer, model
 
     @cached_property
@@ -269,16 +261,12 @@ class Local(Model):
 
         # A prompt that is too long even without its context keeps its end, with the question.
         ids = {"input_ids": [self._ids(prompt)[-self._most :] for prompt in prompts]}
-        batch = self._tokenizer.pad(ids, return_tensors="pt").to(self._model.device)
-        more: dict[str, Any] = {}
-        if "position_ids" in self._takes:
-            more["position_ids"] = (batch["attention_mask"].cumsum(-1) - 1).clamp(min=0)
-        if "logits_to_keep" in self._takes:
-            more["logits_to_keep"] = 1
+        inputs = dict(self._tokenizer.pad(ids, return_tensors="pt").to(self._model.device))
+        inputs["position_ids"] = (inputs["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+        inputs["logits_to_keep"] = 1
+        takes = inspect.signature(self._model.forward).parameters
         with torch.inference_mode():
-            output = self._model(
-                input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], **more
-            )
+            output = self._model(**{name: inputs[name] for name in inputs.keys() & takes.keys()})
             return self._row(output.logits[:, -1])
 
     def _row(self, logits: Any) -> Floats:

@@ -16,7 +16,6 @@ import msgspec
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, nearest
 from shroom.inference.language_model.reply import Reply
-from shroom.inference.run_settings import RUN, Run
 from shroom.inference.store import Key, Store
 
 #: The version of what is kept of an answer: answers of other versions are requested again.
@@ -33,22 +32,21 @@ class Template:
     @classmethod
     def parse(cls, text: str, file: str, places: Sequence[str], needed: Sequence[str]) -> Template:
         """Return the template in a text with placeholders ``places``, some of them ``needed``."""
-        parts = []
         try:
-            for literal, place, form, conversion in string.Formatter().parse(text):
-                if place is not None and (place not in places or form or conversion):
-                    listed = ", ".join(f"{{{name}}}" for name in places)
-                    raise ShroomError(
-                        f"{file}: unknown placeholder {{{place}}};"
-                        f"{nearest(place, places)} a template may contain {listed}"
-                    )
-                parts.append((literal, place))
+            fields = list(string.Formatter().parse(text))
         except ValueError as error:
             raise ShroomError(
                 f"{file}: {error}; write placeholders in braces, such as {{{places[0]}}}, and "
                 "double all other braces: {{ and }}"
             ) from error
-        template = cls(tuple(parts))
+        for _, place, form, conversion in fields:
+            if place is not None and (place not in places or form or conversion):
+                listed = ", ".join(f"{{{name}}}" for name in places)
+                raise ShroomError(
+                    f"{file}: unknown placeholder {{{place}}};{nearest(place, places)} a template "
+                    f"may contain {listed}"
+                )
+        template = cls(tuple((literal, place) for literal, place, *_ in fields))
         for place in needed:
             if not template.has(place):
                 raise ShroomError(f"{file}: the template needs the placeholder {{{place}}}")
@@ -161,33 +159,15 @@ class Estimate:
         )
 
 
-class Model:
-    """A language model. Answers are stored as they arrive, so that none is requested twice."""
-
-    def answers(
-        self, questions: Sequence[Question], run: Run = RUN
-    ) -> Generator[tuple[int, Reply | ShroomError]]:
-        """Yield the place of each question with its answer or failure, stored answers first."""
-        raise NotImplementedError
-
-    def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
-        """Return the requests for answers and their cost, without sending them."""
-        raise NotImplementedError
-
-    @property
-    def identity(self) -> str:
-        """A text that identifies the weights, as far as they are known."""
-        raise NotImplementedError
-
-    def ask(self, questions: Sequence[Question], run: Run = RUN) -> list[Reply]:
-        """Return the answers in order; raise the first failure. The answers so far are stored."""
-        replies: dict[int, Reply] = {}
-        with closing(self.answers(questions, run)) as answers:
-            for place, reply in answers:
-                if isinstance(reply, ShroomError):
-                    raise reply
-                replies[place] = reply
-        return [replies[place] for place in range(len(questions))]
+def in_order(answers: Generator[tuple[int, Reply | ShroomError]]) -> list[Reply]:
+    """Return the answers of a model in the order of the questions; raise the first failure."""
+    replies: dict[int, Reply] = {}
+    with closing(answers):
+        for place, reply in answers:
+            if isinstance(reply, ShroomError):
+                raise reply
+            replies[place] = reply
+    return [replies[place] for place in sorted(replies)]
 
 
 def stored(stores: Iterable[Store], scope: str, keys: Iterable[Key]) -> dict[Key, Reply]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, repeat
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from shroom.core.problems import ShroomError, show
@@ -102,24 +103,13 @@ def reply_of(response: Any) -> Reply:
 
 def _steps(logprobs: dict[str, Any]) -> list[Step]:
     """Return the tokens of a response; none without log-probabilities."""
+    pairs = itemgetter("token", "logprob")
     try:
         if content := logprobs.get("content"):
-            return [
-                _step(
-                    one["token"],
-                    one["logprob"],
-                    [(other["token"], other["logprob"]) for other in one.get("top_logprobs") or ()],
-                )
-                for one in content
-            ]
-        if not logprobs.get("token_logprobs"):
-            return []
-        tokens, values = logprobs["tokens"], logprobs["token_logprobs"]
-        tops = logprobs.get("top_logprobs") or [None] * len(tokens)
-        return [
-            _step(token, value, (top or {}).items())
-            for token, value, top in zip(tokens, values, tops)
-        ]
+            return [_step(pairs(one), map(pairs, one.get("top_logprobs") or ())) for one in content]
+        rows = zip(logprobs.get("tokens") or (), logprobs.get("token_logprobs") or ())
+        tops = logprobs.get("top_logprobs") or repeat(None)
+        return [_step(row, (top or {}).items()) for row, top in zip(rows, tops)]
     except _UNREADABLE as error:
         raise ShroomError(
             "the log-probabilities in the endpoint's response cannot be read: "
@@ -127,9 +117,9 @@ def _steps(logprobs: dict[str, Any]) -> list[Step]:
         ) from error
 
 
-def _step(token: Any, logprob: Any, top: Any) -> Step:
+def _step(pair: tuple[Any, Any], top: Iterable[tuple[Any, Any]]) -> Step:
     pairs = []
-    for name, value in [(token, logprob), *top]:
+    for name, value in [pair, *top]:
         number = float(value)
         if not isinstance(name, str) or math.isnan(number) or number == math.inf:
             raise ValueError("expected a token and a log-probability")

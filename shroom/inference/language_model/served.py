@@ -6,9 +6,9 @@ import concurrent.futures as futures
 import json
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from shroom.core.atomic_writing import check_targets
@@ -17,7 +17,6 @@ from shroom.core.problems import ShroomError
 from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.language_model.model import (
     Estimate,
-    Model,
     Question,
     Sampling,
     places_of,
@@ -36,8 +35,8 @@ HOPELESS = 50
 
 #: The prompt and the seed of a request.
 _Key = tuple[str, "int | None"]
-#: Requests under way, with what is reserved for their cost.
-_Sent = dict["futures.Future[Reply]", tuple[_Key, float]]
+#: Requests under way.
+_Sent = dict["futures.Future[Reply | ShroomError]", _Key]
 
 
 @dataclass
@@ -52,6 +51,7 @@ class Budget:
     spent: float = 0.0
     _reserved: float = 0.0
     _ratio: float = 1.0
+    _lock: Lock = field(default_factory=Lock)
 
     @property
     def priced(self) -> bool:
@@ -64,30 +64,32 @@ class Budget:
 
     def reserve(self, into: int, out: int) -> float | None:
         """Reserve and return the cost of a request; ``None`` if it might exceed the maximum."""
-        cost = self.cost(into * self._ratio, out)
-        total = self.spent + self._reserved + cost
-        # Sums are inexact in the last digit.
-        if self.most is not None and total > self.most * (1 + 1e-9):
-            return None
-        self._reserved += cost
-        return cost
+        with self._lock:
+            cost = self.cost(into * self._ratio, out)
+            total = self.spent + self._reserved + cost
+            # Sums are inexact in the last digit.
+            if self.most is not None and total > self.most * (1 + 1e-9):
+                return None
+            self._reserved += cost
+            return cost
 
     def settle(self, into: int, reserved: float, used: tuple[int, int] | None) -> None:
         """Count the tokens that the server reports, or the reserve; ``into`` is an estimate."""
-        self._reserved = max(0.0, self._reserved - reserved)
-        self.spent += self.cost(*used) if used else reserved
-        if used and into:
-            # If texts have more tokens than estimated, later estimates are raised accordingly.
-            self._ratio = max(self._ratio, used[0] / into)
+        with self._lock:
+            self._reserved = max(0.0, self._reserved - reserved)
+            self.spent += self.cost(*used) if used else reserved
+            if used and into:
+                # If texts have more tokens than estimated, later estimates are raised accordingly.
+                self._ratio = max(self._ratio, used[0] / into)
 
 
 @dataclass
-class Served(Model):
+class Served:
     """Asks a model behind an endpoint, within a budget."""
 
-    # Threads only wait for the server; the caller's thread updates stores, budget and progress.
-    # When the run stops, requests under way are awaited, as they are paid for; a second Ctrl-C does
-    # not wait. ``unsent`` fields are left to the server's own values; ``more`` are further ones.
+    # Each thread stores the answers that it receives, and counts their cost. When the run stops,
+    # requests under way are awaited, as they are paid for; a second Ctrl-C does not wait.
+    # ``unsent`` fields are left to the server's own values; ``more`` are further ones.
 
     name: str
     revision: str | None
@@ -106,10 +108,103 @@ class Served(Model):
         """The model's name and revision; a server does not report its weights."""
         return "@".join(filter(None, (self.name, self.revision)))
 
-    @property
-    def _scope(self) -> str:
-        """A text for all that an answer depends on besides the prompt and the seed."""
-        return json.dumps([self.endpoint.url, self.revision, self.system, self._body])
+    def answers(
+        self, questions: Sequence[Question], run: Run = RUN
+    ) -> Generator[tuple[int, Reply | ShroomError]]:
+        """Yield the place of each question with its answer, or the reason for its failure."""
+        # After many failures in a row, or if the maximum cost would be exceeded, the others fail.
+        places, stores = places_of(map(self._key, questions)), self._stores(run)
+        known = stored(stores, self._scope, places)
+        for key, known_reply in known.items():
+            yield from ((place, known_reply) for place in places[key])
+        new = deque(key for key in places if key not in known)
+        if new:
+            for key, reply in self._requested(new, len(known), stores, run):
+                yield from ((place, reply) for place in places[key])
+
+    def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
+        """Return the requests for answers and their cost; stored answers are free."""
+        keys = list(dict.fromkeys(map(self._key, questions)))
+        known = stored(self._stores(run), self._scope, keys)
+        new = [prompt for prompt, seed in keys if (prompt, seed) not in known]
+        into, out = sum(map(tokens_in, new)), len(new) * self.sampling.max_tokens
+        cost = self.budget.cost(into, out) if self.budget.priced else None
+        return Estimate(len(new), len(known), into, out, cost, keys[0][0] if keys else "")
+
+    def _requested(
+        self, waiting: deque[_Key], done: int, stores: Sequence[Store], run: Run
+    ) -> Iterator[tuple[_Key, Reply | ShroomError]]:
+        """Yield the answers to requests as they arrive; ``done`` is the number of stored ones."""
+        sent: _Sent = {}
+        total, failing, why = done + len(waiting), 0, ""
+        self._check_folder()
+        self.endpoint.stopped.clear()
+        with futures.ThreadPoolExecutor(self.concurrency) as pool:
+            try:
+                while True:
+                    if not why:
+                        self._send(waiting, sent, pool, stores)
+                    if not sent:  # requests under way may cost less than was reserved
+                        break
+                    finished, _ = futures.wait(sent, return_when=futures.FIRST_COMPLETED)
+                    for future in finished:
+                        key, reply = sent.pop(future), future.result()
+                        failed = isinstance(reply, ShroomError)
+                        failing, done = (failing + 1, done) if failed else (0, done + 1)
+                        if failing == HOPELESS:
+                            why = f"not sent, because {HOPELESS} requests in a row failed: {reply}"
+                        yield key, reply
+                        run.report(done, total)
+            finally:
+                self.endpoint.stopped.set()  # nothing is sent any more
+                for note in self.endpoint.notes():
+                    run.note(note)
+        if waiting and not why:
+            kept = (
+                f"stored in {stores[-1].path}" if stores else "not stored, because cache is false"
+            )
+            why = (
+                f"the next request might exceed max_cost {self.budget.most:g}; the answers to "
+                f"{done} of {counted(total, 'request')} are {kept}, and this run has cost about "
+                f"{self.budget.spent:.4g}; to continue, run again with a higher max_cost"
+            )
+        yield from ((key, ShroomError(why)) for key in waiting)
+
+    def _send(
+        self, waiting: deque[_Key], sent: _Sent, pool: futures.Executor, stores: Sequence[Store]
+    ) -> None:
+        """Send the next requests, as many as threads and budget allow."""
+        while waiting and len(sent) < self.concurrency:
+            reserved = self.budget.reserve(tokens_in(waiting[0][0]), self.sampling.max_tokens)
+            if reserved is None:
+                break
+            key = waiting.popleft()
+            sent[pool.submit(self._answer, key, reserved, stores)] = key
+
+    def _answer(self, key: _Key, reserved: float, stores: Sequence[Store]) -> Reply | ShroomError:
+        """Return the answer to a request, which is stored and paid, or why there is none."""
+        used: tuple[int, int] | None = 0, 0
+        try:
+            reply = self._reply(*key)
+            store(stores, self._scope, key, reply)
+            used = reply.tokens
+        except ShroomError as error:
+            return error
+        finally:
+            self.budget.settle(tokens_in(key[0]), reserved, used)
+        return reply
+
+    def _reply(self, prompt: str, seed: int | None) -> Reply:
+        """Return the answer to a request."""
+        body = {**self._body, **({} if seed is None else {"seed": seed})}
+        if self.endpoint.chat:
+            system = [] if self.system is None else [{"role": "system", "content": self.system}]
+            body["messages"] = [*system, {"role": "user", "content": prompt}]
+        else:
+            body["prompt"] = prompt
+        body.update(body.pop("extra_body", {}))
+        sent = {name: value for name, value in body.items() if name not in self.unsent}
+        return reply_of(self.endpoint.ask(sent))
 
     @property
     def _body(self) -> dict[str, Any]:
@@ -124,92 +219,21 @@ class Served(Model):
             return {**body, "logprobs": True, "top_logprobs": self.logprobs}
         return {**body, "logprobs": self.logprobs}
 
-    def answers(
-        self, questions: Sequence[Question], run: Run = RUN
-    ) -> Generator[tuple[int, Reply | ShroomError]]:
-        """Yield the place of each question with its answer, or the reason for its failure."""
-        # After many failures in a row, or if the maximum cost would be exceeded, the others fail.
-        places = places_of(map(self._key, questions))
-        with self._stores(run) as stores:
-            known = stored(stores, self._scope, places)
-            for key, known_reply in known.items():
-                yield from ((place, known_reply) for place in places[key])
-            if len(known) < len(places):
-                self._check_folder()
-                new = deque(key for key in places if key not in known)
-                for key, reply in self._requested(new, len(known), stores, run):
-                    yield from ((place, reply) for place in places[key])
-
-    def _requested(
-        self, waiting: deque[_Key], done: int, stores: Sequence[Store], run: Run
-    ) -> Iterator[tuple[_Key, Reply | ShroomError]]:
-        """Yield the answers to requests as they arrive; ``done`` is the number of stored ones."""
-        sent: _Sent = {}
-        total, failing, why = done + len(waiting), 0, ""
-
-        def taken(future: futures.Future[Reply]) -> tuple[_Key, Reply | ShroomError]:
-            key, reserved = sent[future]
-            reply: Reply | ShroomError
-            try:
-                reply = future.result()
-                store(stores, self._scope, key, reply)
-                used = reply.tokens
-            except ShroomError as error:
-                reply, used = error, (0, 0)
-            self.budget.settle(tokens_in(key[0]), reserved, used)
-            del sent[future]  # at last: what an interruption leaves there is stored afterwards
-            return key, reply
-
-        self.endpoint.stopped.clear()
-        with futures.ThreadPoolExecutor(self.concurrency) as pool:
-            try:
-                while sent or (waiting and not why):
-                    if not why:
-                        self._send(waiting, sent, pool)
-                    if not sent:  # requests under way may cost less than was reserved
-                        why = self._exhausted(done, total, stores)
-                    finished, _ = futures.wait(sent, return_when=futures.FIRST_COMPLETED)
-                    for key, reply in map(taken, finished):
-                        failed = isinstance(reply, ShroomError)
-                        failing, done = (failing + 1, done) if failed else (0, done + 1)
-                        if failing == HOPELESS:
-                            why = f"not sent, because {HOPELESS} requests in a row failed: {reply}"
-                        yield key, reply
-                        run.report(done, total)
-            except BaseException:
-                self.endpoint.stopped.set()
-                futures.wait(sent)
-                for future in [one for one in sent if one.exception() is None]:
-                    taken(future)
-                raise
-            finally:
-                for note in self.endpoint.notes():
-                    run.note(note)
-        yield from ((key, ShroomError(why)) for key in waiting)
-
-    def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
-        """Return the requests for answers and their cost; stored answers are free."""
-        keys = list(dict.fromkeys(map(self._key, questions)))
-        with self._stores(run) as stores:
-            known = stored(stores, self._scope, keys)
-        new = [prompt for prompt, seed in keys if (prompt, seed) not in known]
-        into, out = sum(map(tokens_in, new)), len(new) * self.sampling.max_tokens
-        cost = self.budget.cost(into, out) if self.budget.priced else None
-        return Estimate(len(new), len(known), into, out, cost, keys[0][0] if keys else "")
+    @property
+    def _scope(self) -> str:
+        """A text for all that an answer depends on besides the prompt and the seed."""
+        return json.dumps([self.endpoint.url, self.revision, self.system, self._body])
 
     def _key(self, question: Question) -> _Key:
         number = question.number
         return str(question.prompt), None if number is None else self.sampling.seed + number
 
-    @contextmanager
-    def _stores(self, run: Run) -> Iterator[list[Store]]:
-        """Yield the stores of answers: the store of the run, and the file in the folder."""
+    def _stores(self, run: Run) -> list[Store]:
+        """Return the stores of answers: the store of the run, and the file in the folder."""
         stores: list[Store] = [store for store in run.stores if isinstance(store, RunStore)]
-        if self.folder is None:
-            yield stores
-            return
-        with closing(Store(self.folder / _NAME, _MOST, run.note)) as cache:
-            yield [*stores, cache]
+        if self.folder is not None:
+            stores.append(Store(self.folder / _NAME, _MOST, run.note))
+        return stores
 
     def _check_folder(self) -> None:
         try:
@@ -220,30 +244,3 @@ class Served(Model):
                 f"{error}, so answers cannot be stored there; set cache to another folder or to "
                 "false"
             ) from error
-
-    def _send(self, waiting: deque[_Key], sent: _Sent, pool: futures.ThreadPoolExecutor) -> None:
-        """Send the next requests, as many as threads and budget allow."""
-        while waiting and len(sent) < self.concurrency:
-            reserved = self.budget.reserve(tokens_in(waiting[0][0]), self.sampling.max_tokens)
-            if reserved is None:
-                break
-            key = waiting.popleft()
-            sent[pool.submit(self._reply, *key)] = key, reserved
-
-    def _reply(self, prompt: str, seed: int | None) -> Reply:
-        body: dict[str, Any] = {**self._body, **({} if seed is None else {"seed": seed})}
-        if self.endpoint.chat:
-            system = [] if self.system is None else [{"role": "system", "content": self.system}]
-            body["messages"] = [*system, {"role": "user", "content": prompt}]
-        else:
-            body["prompt"] = prompt
-        sent = {name: value for name, value in body.items() if name not in self.unsent}
-        return reply_of(self.endpoint.ask(sent))
-
-    def _exhausted(self, done: int, total: int, stores: Sequence[Store]) -> str:
-        kept = f"stored in {stores[-1].path}" if stores else "not stored, because cache is false"
-        return (
-            f"the next request might exceed max_cost {self.budget.most:g}; the answers to {done} "
-            f"of {counted(total, 'request')} are {kept}, and this run has cost about "
-            f"{self.budget.spent:.4g}; to continue, run again with a higher max_cost"
-        )
