@@ -85,7 +85,7 @@ def command() -> None:
 def _train(
     *, questions: tuple[str, ...], output: str, run: Run, intervals: Intervals, **settings: Any
 ) -> Result:
-    """Train one probe per layer. Only QUESTIONS that have a category are used.
+    """Train one probe per layer on those QUESTIONS that have categories.
 
     The output is a report of cross-validated scores by layer, and a folder with the best probe.
 
