@@ -1,9 +1,10 @@
 """The benchmark measures the time to compare and rank 20 made-up systems on 1500 items.
 
 The kit runs `shroom compare` and `shroom leaderboard`, with 10,000 resamples and trials. The peer
-runs scipy's bootstrap on one system, or scipy's permutation test on one pair, without reading files
-or ranking. Its time is multiplied to cover all systems, pairs and resamples. For each pair, the
-p-values of the kit and of the peer must agree to within four standard errors.
+runs scipy's bootstrap on one system and on one pair, and scipy's permutation test on one pair. It
+does not read files or rank systems. Its time is multiplied to cover all systems, pairs and
+resamples. For one pair, the p-values of the kit and of the peer must agree to within four standard
+errors.
 """
 
 from __future__ import annotations

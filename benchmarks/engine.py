@@ -2,9 +2,9 @@
 
 `int8` is the ONNX model in the package, which `shroom predict` uses by default. `float32` and
 `bfloat16` are the same weights in torch, run by the detector `nli`. The peers run these weights
-with `transformers.pipeline`, or with `CrossEncoder.predict` of sentence-transformers. Each figure
-is the median of three rounds on the 1500 pairs, and excludes the time to load the model. In
-float32, the kit's p and the peer's p must agree to within 0.0001.
+with `transformers.pipeline`, or with `CrossEncoder.predict` of sentence-transformers. Each speed is
+the median of three rounds on the 1500 pairs (on 300 pairs for "one by one"), and excludes the time
+to load the model. In float32, the kit's p and the peer's p must agree to within 0.0001.
 """
 
 from __future__ import annotations

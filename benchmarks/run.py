@@ -81,10 +81,10 @@ digit of a ratio is reliable.
     make bench ONLY=endurance   # takes an hour or more
     python benchmarks/scoring.py rows=1000, repeats=1   # a quick run; stores nothing
 
-Settings such as `rows=1000` are arguments of the module's `measure` function. The benchmarks use
+Settings such as `rows=1000` are arguments of the benchmark's `measure` function. The benchmarks use
 the real data in `$SHROOM_DATA` or `../shared/data` if available; otherwise, they use the sample.
-They need Linux. The tables show only the most important rows; `benchmarks/results` contains all
-rows.
+All benchmarks need Linux. The tables show only the most important rows; `benchmarks/results`
+contains all rows.
 """
 
 

@@ -1,9 +1,9 @@
-"""The benchmark measures the speed of one core, and simulates the time on a cluster.
+"""The benchmark measures the speed of one core, and simulates a run on a cluster.
 
 The speed is the number of datapoints per second of processor time, for `shroom predict` with one
 thread and without start-up. In the simulation, 256 workers judge 100,000,000 pairs. One in ten
-workers has half the speed, and each worker is lost after two hours on average. The shard of a lost
-worker is started again. See [Many machines](running.md#many-machines).
+workers has half the speed, and each worker is lost after two hours on average. Another worker then
+starts the shard of the lost worker again. See [Many machines](running.md#many-machines).
 """
 
 from __future__ import annotations

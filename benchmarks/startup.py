@@ -1,6 +1,7 @@
-"""The benchmark measures the start-up time of the slowest `--help`, and of short runs on 60 items.
+"""The benchmark measures how long the slowest `--help` and commands on 60 items take.
 
-Both measurements include the start of the process. The peer only imports a library.
+The times of the kit and of the peer include the start of the process. The peer only imports a
+library.
 """
 
 from __future__ import annotations
