@@ -54,7 +54,7 @@ def _run(
 ) -> int:
     """Score and rank generations with the settings in CONFIG.
 
-    If CONFIG has no scorers, only rank the generations; they must already have scores.
+    If CONFIG has no scorers, the generations must already have scores, and are only ranked.
 
     Examples
     --------

@@ -42,7 +42,8 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @option("--seed", "Random seed for the folds.", click.IntRange(0), 0)
 @flag(
     "--in-sample",
-    "Accept the gold even if the calibrator or detector was fitted on it, and mark the scores.",
+    "Accept gold that the calibrator or detector was fitted on, and mark the resulting scores "
+    "with a star.",
 )
 @edition_option("gold")
 @result_options("submission", "gold", output=False)

@@ -18,7 +18,7 @@ from shroom.cli.result_options import Outcome, result_options
 @edition_option("gold", any_kind=True)
 @option(
     "--baseline",
-    "Compare all other submissions with this one: its name in the output, or its path.",
+    "Compare the other submissions with this one; specify its path, or its name in the output.",
     metavar="SUB",
 )
 @METRICS_OPTION

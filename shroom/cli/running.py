@@ -43,7 +43,7 @@ def _settings(values: tuple[str, ...]) -> dict[str, Any]:
 #: Any setting of a detector, on the command line.
 SETTINGS = option(
     "--set settings",
-    "Set another setting of the detector or model; may be repeated.",
+    "Change a setting of the detector or model; may be repeated.",
     multiple=True,
     parse=_settings,
     metavar="NAME=VALUE",
