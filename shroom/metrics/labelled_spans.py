@@ -197,7 +197,7 @@ COR = mean_of(
     about="like character_rho, but the probabilities of overlapping gold spans are summed",
     formula=(
         "(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; 0 if only one side is constant; "
-        "two constant sides: 0 if only one of them is 0, otherwise 1"
+        "1 if both are constant, unless only one of them is zero everywhere (then 0)"
     ),
     function=f"{_MODULE}:cor",
     **_OF_SPANS,

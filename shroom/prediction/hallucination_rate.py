@@ -171,8 +171,8 @@ def hallucination_rate(
     labelled, of_labelled = list(compress(labelled, kept)), of_labelled[kept]
     if len(labelled) < MIN_LABELLED or len(outputs) < 2:
         raise ShroomError(
-            f"estimating a rate needs at least {MIN_LABELLED} labelled items that have the "
-            f"outputs' tasks, and 2 outputs; got {counted(len(labelled), 'labelled item')} and "
+            f"estimating a rate needs at least {MIN_LABELLED} labelled items with the same tasks "
+            f"as the outputs, and 2 outputs; got {counted(len(labelled), 'labelled item')} and "
             f"{counted(len(outputs), 'output')}; add data"
         )
     if missing := _too_few(tasks, of_labelled):

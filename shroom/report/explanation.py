@@ -146,7 +146,7 @@ def as_page(shown: ShownExplanation) -> str:
         f"{_text(shown.detector)}.</p>\n<p class=hyp dir=auto>{words}</p>\n"
         "<p class=key><span class=up style=--w:.7>+ red, underlined</span> raises "
         "p(Hallucination); <span class=down style=--w:.7>− blue, dotted</span> lowers it. "
-        "The weight of a word is p with the word minus p without it.</p>\n"
+        "The weight of a word is the difference between p with the word and p without it.</p>\n"
         f"<dl>{against}</dl>\n"
     )
     tables = html.html([replace(shown.tables()[0], title="Weights", about=())])
