@@ -152,6 +152,7 @@ FORM = Form(
     {"": Record},
     check=_check,
     same=lambda r: (r.lang, r.model_id, r.model_input, r.model_output_text),
+    across=False,
     ids="id-doubled",
     known=True,
 )

@@ -44,6 +44,8 @@ class Form(Generic[R]):
         ``(record, report)``: reports other unexpected values, or raises :class:`Unusable`.
     same : callable
         ``record -> value``; repeated records have equal values.
+    across : bool
+        Whether a repetition of another file's record is reported.
     id : str
         The key of a row's id, for messages.
     ids : str
@@ -63,6 +65,7 @@ class Form(Generic[R]):
     kinds: Mapping[str, type[R]]
     check: Callable[[Any, Report], None] = lambda *_: None
     same: Callable[[Any], Hashable] = repr
+    across: bool = True
     id: str = "id"
     ids: str = ""
     needs: tuple[str, ...] = ()
@@ -127,7 +130,9 @@ class Reader(Generic[R]):
     def _compare(self, record: R, report: Report) -> None:
         """Report a record or an id that repeats an earlier row."""
         form, place = self.form, f"item {report.place['index']} of {report.file}"
-        first = self._first.setdefault(form.same(record), place)
+        content = form.same(record)
+        key = content if form.across else (report.file, content)
+        first = self._first.setdefault(key, place)
         if first is not place:
             report.add("row-doubled", None, "a new row", f"a repetition of {first}")
         row_id = form.ids and getattr(record, form.id, None)
@@ -258,7 +263,7 @@ def _csv_rows(document: Document, kind: type[Struct], problems: Problems) -> lis
 def _lines_in(text: str) -> list[list[str]]:
     """Return the cells of each line."""
     rows: Any = value_in(text) if text.startswith("[{") else BROKEN
-    if rows is not BROKEN:  # in memory, data are JSON
+    if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):  # data in memory
         header = list(dict.fromkeys(key for row in rows for key in row))
         return [header, *([_text(row.get(key, "")) for key in header] for row in rows)]
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)

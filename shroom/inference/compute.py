@@ -125,6 +125,8 @@ def compute(
         for n, (batch, values) in enumerate(computed, start=1):
             for number, value in zip(batch, values):
                 known[number] = value.tobytes()
+            if n == 1:
+                _check_widths(known)
             for store in stores:
                 store.put(place, {distinct[number]: known[number] for number in batch})
             done += len(batch)
@@ -132,13 +134,17 @@ def compute(
             if n % _BATCHES_BETWEEN_TRIMS == 0:
                 give_back()
     run.precisions.add(precision)
-    if len(set(map(len, known))) > 1:
-        raise ShroomError(
-            "the stored results of the earlier run cannot be used here; omit --resume"
-        )
+    _check_widths(known)
     found = np.frombuffer(b"".join(known)).reshape(len(known), -1)
     known.clear()
     return found[row]
+
+
+def _check_widths(known: Iterable[bytes]) -> None:
+    if len({len(value) for value in known if value}) > 1:
+        raise ShroomError(
+            "the stored results of the earlier run cannot be used here; omit --resume"
+        )
 
 
 def _looked_up(
@@ -206,12 +212,15 @@ def _computed(
         return len(batch) * length[batch[0]] ** 2
 
     def finished() -> tuple[list[int], Values]:
-        nonlocal tokens
+        nonlocal tokens, workers
         batch, future = running.popleft()
         values = future.result()
         if values is None:  # the next ones would not fit either
             wait([each for _, each in running])
-            tokens = min(tokens, length[batch[0]] * len(batch) // 2)
+            if len(batch) > 1:
+                tokens = min(tokens, length[batch[0]] * len(batch) // 2)
+            else:
+                workers = 0  # from now on, one batch at a time
             values = _alone(work, batch)
         if not np.isfinite(values).all():
             raise ShroomError(

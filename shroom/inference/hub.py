@@ -248,8 +248,8 @@ def _loader(
         about = {"revision": revision, "trust_remote_code": False, **more}
         return getattr(library, automatic).from_pretrained(place, **about)
 
-    library = _transformers(torch=torch)
     try:
+        library = _transformers(torch=torch)
         with suppress(OSError):  # a tokenizer may have no config.json
             about, _ = library.PretrainedConfig.get_config_dict(place, revision=revision)
             _check_sizes(about, name)

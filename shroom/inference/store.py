@@ -172,7 +172,8 @@ class RunStore(Store):
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         """Remove the file, or keep it if the run is unfinished and the file has values."""
         self.unfinished = self.unfinished or error is not None
-        if self._database and not (self.unfinished and self.n):
+        # A damaged file may still have values: counting them finds the damage.
+        if self._database and not (self.unfinished and (self.n or self.is_damaged)):
             try:
                 self.path.unlink(missing_ok=True)  # before another process may open it
             except PermissionError:  # Windows removes no open file, whoever has it
@@ -180,6 +181,11 @@ class RunStore(Store):
                 with suppress(PermissionError):
                     self.path.unlink(missing_ok=True)
         self.close()
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether the file could be opened, but not read."""
+        return self._given_up and self._database is not None
 
     def _prepare(self, database: sqlite3.Connection) -> None:
         """Lock a file if it is new or the store of a run."""
@@ -215,10 +221,11 @@ def kept(
     # values are used with ``resume``. Otherwise they are removed, or with ``refuse``, for values
     # that cost money, an error is raised.
     with RunStore(path, note, hint) as store:
-        if refuse and not resume and store.n:
+        if refuse and not resume and (store.n or store.is_damaged):
+            found = counted(store.n, "result") if store.n else "unreadable results"
             raise ShroomError(
-                f"{store.path} contains {counted(store.n, 'result')} of an earlier run; add "
-                "--resume to continue that run, or specify another output"
+                f"{store.path} contains {found} of an earlier run; add --resume to continue that "
+                "run, or specify another output"
             )
         if not resume:
             store.shrink()

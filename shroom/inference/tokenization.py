@@ -212,11 +212,15 @@ def spans(text: str, room: int, count: Count, overlap: int, prefix: str = "") ->
 
 def beginning(text: str, room: int, count: Count) -> str:
     """Return as much of a text's start as fits into ``room`` tokens."""
-
-    def tokens(length: int) -> int:
-        return count([text[:length]])[text[:length]]
-
-    return text[: bisect_right(range(len(text) + 1), room, lo=1, key=tokens) - 1]
+    # A longer start may have fewer tokens, so the places that are tried decide the result.
+    fits, beyond = 0, len(text) + 1
+    while beyond - fits > 1:
+        middle = (fits + beyond) // 2
+        if count([text[:middle]])[text[:middle]] <= room:
+            fits = middle
+        else:
+            beyond = middle
+    return text[:fits]
 
 
 def _windows(pieces: Sequence[Span], sizes: Sequence[int], most: int, overlap: int) -> list[Span]:

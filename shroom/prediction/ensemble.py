@@ -150,13 +150,18 @@ def _weighted(
     points = [point for members in trained for point in members.datapoints]
     if seen := _seen(points, trained, judged):
         notes.append(f"note: the training gold contains {seen} of the datapoints to predict")
-    with_tasks = bool(points) and all(members.datapoints for members in judged)
-    p = np.concatenate([members.against.p for members in trained])
+    with_tasks = all(members.datapoints for members in (*trained, *judged))
+    has_texts = np.repeat(
+        [bool(members.datapoints) for members in trained],
+        [members.against.n for members in trained],
+    )
+    group = len(points) + np.arange(len(has_texts))
+    group[has_texts] = linked(points)
     data = Training(
         *_columns(trained, with_tasks=with_tasks),
-        p,
+        np.concatenate([members.against.p for members in trained]),
         np.concatenate([members.against.label == 1 for members in trained]),
-        linked(points) if points else np.arange(len(p)),
+        group,
     )
     data.refuse_too_little()
     notes += _figures(trained, cross_validated(data))

@@ -7,11 +7,11 @@ from collections.abc import Collection
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.scoring.datapoint_files import DataFile, read_files
+from shroom.scoring.datapoint_files import DataFile, from_document, read_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
 from shroom.scoring.in_memory import Data, as_source
-from shroom.scoring.input_files import Document
+from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.rows import Role
 
 
@@ -69,15 +69,15 @@ def select_documents(
 def datapoints_by_file(
     source: Source | None, files: Collection[str], edition: Edition, *, strict: bool = False
 ) -> dict[str, list[Datapoint]]:
-    """Return the datapoints of files by name; unless ``strict``, none if there are problems."""
-
-    def choose(documents: list[Document]) -> list[Document]:
-        return [document for document in documents if document.file in files]
-
-    try:
-        found = [] if source is None else read_files(source, None, choose, edition)
-    except InvalidInput:
-        if strict:
-            raise
-        return {}
-    return {file.file: file.datapoints for file in found}
+    """Return the datapoints of files by name; unless ``strict``, skip files with problems."""
+    documents = [] if source is None else documents_among_others(source, Problems(), edition)
+    found = {}
+    for document in documents:
+        if document.file in files:
+            problems = Problems()
+            file = from_document(document, problems, edition)
+            if strict and problems.errors:
+                raise InvalidInput(problems)
+            if file is not None and not problems.errors:
+                found[document.file] = file.datapoints
+    return found

@@ -100,7 +100,8 @@ def from_document(
         return None
     (first,) = edition.with_own_keys([document.row_at(data, 0)])
     predicted = kind_of(edition).fields(edition, Role.PREDICTIONS)
-    if first and first.keys() <= {edition.item.id_key, *chain(*(it.keys for it in predicted))}:
+    named = first.keys() - {edition.item.id_key}
+    if named and named <= {*chain(*(it.keys for it in predicted))}:
         texts = edition.item.keys.get("hyp", "hyp, src, tgt and task")
         problems.add("other-form", document.file, f"data with {texts}", "a submission")
         return None

@@ -107,7 +107,8 @@ def _steps(logprobs: dict[str, Any]) -> list[Step]:
     try:
         if content := logprobs.get("content"):
             return [_step(pairs(one), map(pairs, one.get("top_logprobs") or ())) for one in content]
-        rows = zip(logprobs.get("tokens") or (), logprobs.get("token_logprobs") or ())
+        values = logprobs.get("token_logprobs") or ()
+        rows = zip(logprobs["tokens"] if values else (), values)
         tops = logprobs.get("top_logprobs") or repeat(None)
         return [_step(row, (top or {}).items()) for row, top in zip(rows, tops)]
     except _UNREADABLE as error:
