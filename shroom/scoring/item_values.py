@@ -83,9 +83,8 @@ def _is_name(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def problem_of_id(value: object, kind: str) -> tuple[str, str] | None:
-    """Return the problem code of an id and the expected value; ``None`` if it is valid."""
-    found = id_in(value, kind)
+def problem_of_id(value: object, found: Any, kind: str) -> tuple[str, str] | None:
+    """Return the problem code and the expected value of an id that is read as ``found``."""
     if kind == "none" or (found is not None and (kind == "string" or type(value) is int)):
         return None
     if kind == "integer":
