@@ -258,7 +258,7 @@ def _many(text: str) -> tuple[list[Any], int]:
     """Return the first items of a list without brackets, and the position of the next item."""
     # Decoding many items at once takes half the time, but fails if any of them is broken.
     cut = text.rfind("},") + 1
-    values = value_in(f"[{text[:cut]}]") if cut else BROKEN
+    values: Any = value_in(f"[{text[:cut]}]") if cut else BROKEN
     return ([], 0) if values is BROKEN else (values, cut + 1)
 
 

@@ -160,7 +160,8 @@ class Reader:
 
     def values(self, group: Fields, row: dict[str, Any] | None) -> Iterator[tuple[str, Any]]:
         """Yield the keys and values of fields; missing values if the row is not an object."""
-        for key, read, value, is_needed in group.fields:
+        for key, read, missing, is_needed in group.fields:
+            value = missing
             if row is not None and key in row:
                 value, faults = read(row[key])
                 for fault in faults:
@@ -201,16 +202,14 @@ class Reader:
         for group in groups:
             for key, value in self.values(group, row):
                 self.columns[key].append(value)
-        is_plain = row is None or row.keys() <= _PLAIN
-        self.others.append(_NOTHING if is_plain else self._others(row))
+        self.others.append(_NOTHING if row is None or row.keys() <= _PLAIN else self._others(row))
 
     def _text(self, row: dict[str, Any] | None) -> str | None:
         """Return the text in which spans are marked; ``None`` if the row has none."""
         if row is None:
             return None
-        text, faults = None, [Fault("row-value", "a text", row, form=self._keys_of)]
-        if "hyp" in row:
-            text, faults = _text_in(row["hyp"])
+        absent = Fault("row-value", "a text", row, form=self._keys_of)
+        text, faults = _text_in(row["hyp"]) if "hyp" in row else (None, (absent,))
         for fault in faults:
             self.report(fault, self.item.key("hyp"))
         return text
@@ -231,9 +230,8 @@ class Reader:
         if is_missing(value) and (key in KEYS or value is not None):
             expected = "a list of labels" if key == "labels" else "a text"
             self.report(Fault("value-finite", expected, value), key)
-        elif key == "ref" and self.role is Role.GOLD:
-            if not (isinstance(value, str) and value in _REFERENCES):
-                self.report(Fault("ref-odd", '"src", "tgt" or "either"', value), "ref")
+        elif key == "ref" and self.role is Role.GOLD and str(value) not in _REFERENCES:
+            self.report(Fault("ref-odd", '"src", "tgt" or "either"', value), "ref")
 
     def _table(self) -> Rows:
         n, is_integer = len(self.ids), self.item.id == "integer"
