@@ -150,7 +150,7 @@ class _Reader(Reading):
         text = self.text(data)
         separator, header = _form(text, self.named, self.own)
         columns = self.columns(header)
-        readers = [self.cells.get(self.own.get(key or "", key), str) for key in columns]
+        readers = [(key, self.cells.get(self.own.get(key or "", key), str)) for key in columns]
         # The line that has no end, if there is one.
         ends_within = 0 if text.endswith(("\n", "\r")) else text.count("\n") + 1
         records, lines = _records(text, separator), array("L")
@@ -158,7 +158,7 @@ class _Reader(Reading):
         self.problems.line_numbers[self.file] = lines
         for index, (line, cells) in enumerate(records):
             lines.append(line)
-            if not any(cells[len(columns) :]):
+            if len(cells) > len(columns) and not any(cells[len(columns) :]):
                 del cells[len(columns) :]  # a spreadsheet's empty ones
             if len(cells) != len(columns):
                 expected = f"{counted(len(columns), 'cell')}, as in the header"
@@ -166,7 +166,7 @@ class _Reader(Reading):
                 self.problems.add("not-csv", self.file, expected, f"{len(cells)}{cut}", index=index)
                 yield BROKEN
                 continue
-            values = [(key, read(cell)) for key, read, cell in zip(columns, readers, cells)]
+            values = [(key, read(cell)) for (key, read), cell in zip(readers, cells)]
             item = {key: value for key, value in values if value is not None and key is not None}
             if len(item) < len(values):
                 item = RowWithGaps(item)

@@ -139,7 +139,8 @@ class Reader:
         if key in row:
             self.id = id_in(row[key], kind)
             self.has_any_id |= self.id is not None
-            problem = problem_of_id(row[key], self.id, kind)
+            is_plain = type(row[key]) is int and self.id is not None
+            problem = None if is_plain else problem_of_id(row[key], self.id, kind)
             if problem is not None:
                 self.report(Fault(*problem, row[key]), self._key(key))
         elif kind != "none":

@@ -159,12 +159,13 @@ def _faults(
 
 
 def _span(values: Mapping[str, Any], form: type[Any], labels: Sequence[str]) -> Any:
-    span = {key: values[key] for key in form._fields}
-    if "prob" in span:
-        span["prob"] = float(span["prob"])
-    if "label" in span:
-        span["label"] = labels.index(span["label"])
-    return form(**span)
+    ends = values["start"], values["end"]
+    if form is HardSpan:
+        return HardSpan(*ends)
+    prob = float(values["prob"])
+    if form is SoftSpan:
+        return SoftSpan(*ends, prob)
+    return LabelledSpan(*ends, prob, labels.index(values["label"]))
 
 
 def _overlaps(spans: Sequence[SoftSpan]) -> list[Fault]:
@@ -193,10 +194,9 @@ def quotes(item: Mapping[str, Any]) -> Iterator[Quote]:
     """Yield the spans of a row that repeat their marked text as ``text``."""
     for key, spans in item.items():
         for place, span in enumerate(spans if isinstance(spans, list) else ()):
-            parts = span if isinstance(span, dict) else {}
-            start, end, text = map(parts.get, (*_ENDS, "text"))
-            if isinstance(text, str) and type(start) is type(end) is int:
-                yield Quote(f"{key}[{place}]", start, end, text)
+            text = span.get("text") if isinstance(span, dict) else None
+            if isinstance(text, str) and type(span.get("start")) is type(span.get("end")) is int:
+                yield Quote(f"{key}[{place}]", span["start"], span["end"], text)
 
 
 def other_unit(text: str, quote: Quote) -> str | None:
