@@ -30,12 +30,9 @@ _WHOLE = re.compile(r"(-?\d{1,39})(\.|[.,](?!000$)0+)?", re.ASCII)
 #: A number as numpy.savetxt() writes it.
 _EXPONENT = re.compile(r"-?\d\.?\d*e[+-]\d\d", re.ASCII)
 _WORDS = {
-    **dict.fromkeys(("hallucination", "hallucinated"), Label.HALLUCINATION.value),
-    **{
-        f"{no}{word}": Label.NOT_HALLUCINATION.value
-        for no in ("not", "non", "no")
-        for word in ("hallucination", "hallucinated")
-    },
+    f"{no}{word}": (Label.NOT_HALLUCINATION if no else Label.HALLUCINATION).value
+    for no in ("", "not", "non", "no")
+    for word in ("hallucination", "hallucinated")
 }
 _POINT = re.compile(r"\d+(?:\.\d*)?|\.\d+")
 
@@ -119,17 +116,16 @@ def word_in(value: object) -> str:
 
 def number_in(value: object) -> float | None:
     """Return a number, or a number in a string, as a float; ``None`` for other values."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf if value > 0 else -math.inf
-    if isinstance(value, str) and len(value) < 100 and "_" not in (text := bare(value)):
-        try:
-            return float(text)
-        except ValueError:
-            return None
-    return None
+    if isinstance(value, str) and (len(value) >= 100 or "_" in (value := bare(value))):
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+    except OverflowError:
+        return math.inf if int(value) > 0 else -math.inf
 
 
 def decimal_in(value: object) -> Decimal | None:
