@@ -96,30 +96,26 @@ def other_format(form: str) -> Refused:
 
 def format_of(data: bytes, name: str = "") -> str | None:
     """Return the unsupported format of a file, with advice; ``None`` for any other file."""
-    if data[257:262] == b"ustar":
-        return _with_advice(_TAR)
-    for form, (_, endings, starts) in _FORMATS.items():
-        if data.startswith(starts) or (not data and name.lower().endswith(endings)):
-            return _with_advice(form)
+    is_tar = data[257:262] == b"ustar"
+    for form, (advice, endings, starts) in _FORMATS.items():
+        is_named = not data and name.lower().endswith(endings)
+        if (form == _TAR) if is_tar else (is_named or data.startswith(starts)):
+            return f"{form} ({advice})"
     return None
-
-
-def _with_advice(form: str) -> str:
-    return f"{form} ({_FORMATS[form][0]})"
 
 
 def format_of_zip(names: Collection[str]) -> str | None:
     """Return the format of a zip by the names of its members; ``None`` for a plain zip."""
+    ending = ""
     if "[Content_Types].xml" in names:
-        is_excel = any(name.startswith("xl/") for name in names)
-        return _with_advice("an Excel workbook" if is_excel else "a Word document")
-    if {"mimetype", "content.xml"} <= set(names):
-        return _with_advice("an OpenDocument file")
-    if names and all(name.endswith(".npy") for name in names):
-        return _with_advice("a NumPy file")
-    if any(name.endswith("/data.pkl") for name in names):
-        return _with_advice("a PyTorch file")
-    return None
+        ending = ".xlsx" if any(name.startswith("xl/") for name in names) else ".docx"
+    elif {"mimetype", "content.xml"} <= set(names):
+        ending = ".ods"
+    elif names and all(name.endswith(".npy") for name in names):
+        ending = ".npz"
+    elif any(name.endswith("/data.pkl") for name in names):
+        ending = ".pt"
+    return format_of(b"", ending)
 
 
 def is_absurd(size: int, packed: int) -> bool:
@@ -138,8 +134,6 @@ class Selection:
     is_document: Callable[[str], bool]
     #: Whether files of the operating system are included; then all but ``.json`` is ignored.
     junk: bool = False
-    #: Whether a zip within the zip may be a document; it is not unpacked.
-    zips: bool = False
     #: Whether other files are ignored without a report.
     others: bool = False
 
@@ -195,15 +189,11 @@ def _in_folder(folder: Any, file: str, problems: Problems, selection: Selection)
 
 
 def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -> Members:
-    with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
+    with _refusal_reported(file, problems), zipfile.ZipFile(archive) as opened:
         infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
         if other := format_of_zip([info.filename for info in infos]):
-            other_format(other).report(file, problems)
-            return
-        if len(infos) > MAX_MEMBERS:
-            expected = f"at most {MAX_MEMBERS} files"
-            problems.add("zip-members", file, expected, f"{len(infos)}")
-            return
+            raise other_format(other)
+        _check_number(infos, MAX_MEMBERS)
         room = selection.most
         for info in sorted(infos, key=lambda info: info.filename):
             name = info.filename.replace("\\", "/")
@@ -211,7 +201,7 @@ def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -
             if selection.passes_over(name):
                 continue
             try:
-                data = _read(opened, info, place, room, selection)
+                data = _read(opened, info, room, selection)
             except Refused as refused:
                 refused.report(place, problems)
                 if refused.is_too_large:
@@ -229,58 +219,56 @@ def listed(
     wanted: Collection[str] = (),
 ) -> dict[str, bytes | None]:
     """Return the members of a zip by name: the bytes of wanted files, otherwise ``None``."""
-    names, most = dict[str, Optional[bytes]](), MAX_BYTES
-    selection = Selection("a file", most, lambda _: True, zips=True)
-    with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
-        infos = opened.infolist()
-        if len(infos) > MAX_LISTED:
-            expected = f"at most {MAX_LISTED} files"
-            problems.add("zip-members", file, expected, f"{len(infos)}")
-            return {}
-        for info in infos:
+    names, room = dict[str, Optional[bytes]](), MAX_BYTES
+    with _refusal_reported(file, problems), zipfile.ZipFile(archive) as opened:
+        _check_number(opened.infolist(), MAX_LISTED)
+        for info in opened.infolist():
             name = info.filename.replace("\\", "/")
             names[name] = None
             if name in wanted:
-                place = f"{file}/{name}"
                 try:
-                    names[name] = data = _read(opened, info, place, most, selection)
-                    most -= len(data)
+                    names[name] = data = _read(opened, info, room)
+                    room -= len(data)
                 except Refused as refused:
-                    refused.report(place, problems)
+                    refused.report(f"{file}/{name}", problems)
     return names
 
 
 @contextmanager
-def _damage_reported(file: str, problems: Problems) -> Iterator[None]:
+def _refusal_reported(file: str, problems: Problems) -> Iterator[None]:
     try:
         yield
+    except Refused as refused:
+        refused.report(file, problems)
     except DAMAGES as error:
         found = f"a damaged file ({error or type(error).__name__})"
         problems.add("zip-broken", file, "a zip file", found)
 
 
+def _check_number(infos: Collection[zipfile.ZipInfo], most: int) -> None:
+    if len(infos) > most:
+        raise Refused("zip-members", f"at most {most} files", f"{len(infos)}")
+
+
 def _read(
-    archive: zipfile.ZipFile,
-    info: zipfile.ZipInfo,
-    place: str,
-    room: int,
-    selection: Selection,
+    archive: zipfile.ZipFile, info: zipfile.ZipInfo, room: int, selection: Selection | None = None
 ) -> bytes:
-    """Return the bytes of a member; no bytes if it is not a document."""
+    """Return the bytes of a member; no bytes if it is not selected."""
+    nested = Refused("zip-nested", selection.expected if selection else "", "a zip within the zip")
     if info.flag_bits & 0x1:
         raise Refused("zip-encrypted", "a file without a password", "an encrypted file")
-    if place.lower().endswith(".zip") and not selection.zips:
-        raise Refused("zip-nested", selection.expected, "a zip within the zip")
+    if selection and info.filename.lower().endswith(".zip"):
+        raise nested
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         method = f"compression method {info.compress_type}"
         raise Refused("zip-method", "a stored or deflated file", method)
-    if not selection.is_document(place):
+    if selection and not selection.is_document(info.filename.replace("\\", "/")):
         return b""
     if info.create_system == _UNIX and stat.S_IFMT(info.external_attr >> 16) not in _FILE:
         raise Refused("not-a-file", "a file", "a link or another special file")
     with cast("zipfile.ZipExtFile", archive.open(info)) as stream:
-        if not selection.zips and stream.peek(4)[:4] == b"PK\x03\x04":
-            raise Refused("zip-nested", selection.expected, "a zip within the zip")
+        if selection and stream.peek(4)[:4] == b"PK\x03\x04":
+            raise nested
         return _inflated(stream, info.compress_size, room)
 
 

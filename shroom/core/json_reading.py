@@ -188,8 +188,8 @@ class _Reader(Reading):
     def refuse_value(self, start: int) -> NoReturn:
         """Report a document that is not a list."""
         self.refuse_frame(start, "a list of items")
+        window = self.window(start)
         try:
-            window = self.window(start)
             value, end = _DECODER.raw_decode(window)
         except (json.JSONDecodeError, RecursionError) as error:
             self.refuse(start, error)
@@ -258,10 +258,8 @@ def _many(text: str) -> tuple[list[Any], int]:
     """Return the first items of a list without brackets, and the position of the next item."""
     # Decoding many items at once takes half the time, but fails if any of them is broken.
     cut = text.rfind("},") + 1
-    try:
-        return (_DECODER.decode(f"[{text[:cut]}]"), cut + 1) if cut else ([], 0)
-    except (json.JSONDecodeError, RecursionError):
-        return [], 0
+    values: Any = value_in(f"[{text[:cut]}]") if cut else BROKEN
+    return ([], 0) if values is BROKEN else (values, cut + 1)
 
 
 def _item(text: str, at: int) -> tuple[Any, int]:

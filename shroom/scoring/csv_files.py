@@ -77,17 +77,14 @@ def _form(text: str, named: Collection[str], own: Collection[str] = ()) -> tuple
     """Return the separator and the names of the columns."""
     # The line ``sep=;`` decides; without it, the most known column names, then the most columns.
     forms, errors = [], []
-    marked = _SEP.match(text)
+    marked, known = _SEP.match(text), {*named, *own}
     for separator in marked[1] if marked else _SEPARATORS:
         try:
-            if text.count(separator) > MAX_CELLS:
-                raise csv.Error(f"more than {MAX_CELLS} separators")  # noqa: TRY301
             header = next((cells for _, cells in _records(text, separator)), [])
         except csv.Error as error:
             errors.append(error)
             continue
         names = [cell.strip() for cell in header]
-        known = {*named, *own}
         recognised = sum(name in known or key_meant(name, own) is not None for name in names)
         forms.append((recognised, len(names), separator, names))
     if not forms:
@@ -97,6 +94,8 @@ def _form(text: str, named: Collection[str], own: Collection[str] = ()) -> tuple
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line number and the cells of each record, without blank lines."""
+    if text.count(separator) > MAX_CELLS:
+        raise csv.Error(f"more than {MAX_CELLS} separators")
     # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a cell.
     named = _SEP.match(text)
     lines = (match[0] for match in _LINE.finditer(text, named.end() if named else 0))
@@ -151,14 +150,11 @@ class _Reader(Reading):
         text = self.text(data)
         separator, header = _form(text, self.named, self.own)
         columns = self.columns(header)
-        readers = [
-            (key, self.cells.get(self.own.get(key, key) if key else key, str)) for key in columns
-        ]
+        readers = [(key, self.cells.get(self.own.get(key or "", key), str)) for key in columns]
         # The line that has no end, if there is one.
         ends_within = 0 if text.endswith(("\n", "\r")) else text.count("\n") + 1
-        records = _records(text, separator)
+        records, lines = _records(text, separator), array("L")
         next(records)  # the header
-        lines = array("L")
         self.problems.line_numbers[self.file] = lines
         for index, (line, cells) in enumerate(records):
             lines.append(line)
@@ -166,10 +162,8 @@ class _Reader(Reading):
                 del cells[len(columns) :]  # a spreadsheet's empty ones
             if len(cells) != len(columns):
                 expected = f"{counted(len(columns), 'cell')}, as in the header"
-                found = f"{len(cells)}"
-                if line == ends_within:
-                    found += " (the file ends here, so it may be cut off)"
-                self.problems.add("not-csv", self.file, expected, found, index=index)
+                cut = " (the file ends here, so it may be cut off)" * (line == ends_within)
+                self.problems.add("not-csv", self.file, expected, f"{len(cells)}{cut}", index=index)
                 yield BROKEN
                 continue
             values = [(key, read(cell)) for (key, read), cell in zip(readers, cells)]
@@ -194,26 +188,21 @@ class _Reader(Reading):
             expected = f"your {columns} {', '.join(map(show, lacking))}"
             found = f"{show(header)} (the names in the header are used instead)"
             self.problems.add("column-name", self.file, expected, found)
-        named_keys = {key for name, key in named.items() if name in header}
-        new = renames(header, self.own)
-
-        def key_of(name: str) -> str | None:
-            key = new.get(name, name)
-            if name in named or name in self.own:
-                return named.get(name, name)
-            if key in named_keys:
-                return None if name == key else name
-            return key
-
-        keys = list(map(key_of, header))
+        chosen = {name: key for name, key in named.items() if name in header}
+        keys: dict[str, str | None] = dict(zip(header, header))
+        taken = {*chosen.values()}
+        keys |= dict.fromkeys(taken.intersection(header) - self.own.keys())
+        new = renames(header, self.own).items()
+        keys |= {name: key for name, key in new if key not in taken and name not in self.own}
+        keys |= chosen
         known = {*KEYS, *self.own}
-        if known.isdisjoint(keys):
+        if known.isdisjoint(keys.values()):
             self.stop("key-missing", f'a header with "label" and "{P}"', show(header))
-        read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
+        read = [(k, n) for n, k in keys.items() if k in known and k != n and n not in named]
         if read:
             found = ", ".join(f"{show(name)} (read as {show(key)})" for key, name in read)
             self.problems.add("column-name", self.file, "the kit's column names", found)
-        return keys
+        return [keys[name] for name in header]
 
 
 def _stripped(cell: str) -> str | None:

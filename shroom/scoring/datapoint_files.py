@@ -29,6 +29,7 @@ from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role
 
 _LABELS = {1: Label.HALLUCINATION, 0: Label.NOT_HALLUCINATION}
+_AS_EMPTY = "a text (a missing value is read as an empty text)"
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,10 @@ def read_files(
     source = as_source(source, "data")
     edition, _ = resolve(edition, source)
     chosen = choose(documents_among_others(source, problems, edition))
-    files = [from_document(document, problems, edition) for document in chosen]
+    files = [*filter(None, (from_document(it, problems, edition) for it in chosen))]
     if problems.errors:
         raise InvalidInput(problems)
-    return [file for file in files if file is not None]
+    return files
 
 
 def from_document(
@@ -119,11 +120,11 @@ def from_items(
     """Return the datapoints of rows in SHROOM's format; not usable if there are errors."""
     edition = edition or default()
     reader, fields = Reader(Role.DATA, file, problems, edition), _fields(edition)
-    datapoints = []
-    for index, row in enumerate(edition.with_own_keys(items)):
-        if reader.begins(index, row):
-            datapoints.append(_datapoint(dict(reader.values(fields, row)), reader))
-    return datapoints
+    return [
+        _datapoint(dict(reader.values(fields, row)), reader)
+        for index, row in enumerate(edition.with_own_keys(items))
+        if reader.begins(index, row)
+    ]
 
 
 def _fields(edition: Edition) -> Fields:
@@ -172,11 +173,9 @@ def _datapoint(values: dict[str, Any], reader: Reader) -> Datapoint:
 def _text(value: Any, form: str = "a text") -> Read:
     if isinstance(value, str):
         return value, ()
-    if is_missing(value):
-        return "", (
-            Fault("value-finite", "a text (a missing value is read as an empty text)", value),
-        )
-    return "", (Fault("text-string", form, value),)
+    is_empty = is_missing(value)
+    problem = ("value-finite", _AS_EMPTY) if is_empty else ("text-string", form)
+    return "", (Fault(*problem, value),)
 
 
 def _tgts(value: Any) -> Read:

@@ -27,8 +27,7 @@ def well_named(
     # With string ids, the gold shows which file a member is for, so that any name is taken.
     splits, any_name = splits or edition.submitted, by_id and edition.item.id == "string"
     expected_name = f"a name like {edition.expected_name(splits)}"
-    first: dict[tuple[str, str], str] = {}
-    chosen = []
+    first, chosen = dict[tuple[str, str], Document](), []
     # Gold that is checked as a submission has the names of gold.
     is_named = any(edition.parse(document.base, Role.PREDICTIONS) for document in documents)
     role = Role.PREDICTIONS if is_named else Role.GOLD
@@ -43,12 +42,10 @@ def well_named(
             is_slip = slip != document.base and edition.parse(slip, Role.PREDICTIONS) is not None
             found = show(document.base) + (f" (did you mean {slip}?)" if is_slip else "")
             problems.add("file-name", document.file, expected_name, found)
-        elif name.key in first:
-            other = first[name.key]
-            expected = f"only one file for {name}"
-            problems.add("file-twice", document.file, expected, f"this file and {other}")
+        elif (other := first.setdefault(name.key, document)) is not document:
+            found = f"this file and {other.file}"
+            problems.add("file-twice", document.file, f"only one file for {name}", found)
         else:
-            first[name.key] = document.file
             chosen.append(document)
     return chosen
 
@@ -59,15 +56,13 @@ def latest(
     """Return the latest version for each split and track; report repeated versions."""
     best: dict[tuple[str, str], tuple[int, Document]] = {}
     for document in documents:
-        name = edition.parse(document.base, role)
-        if name is None:
-            continue
-        version, before = best.get(name.key, (0, document))
-        if name.version == version:
-            expected = f"only one file {document.base}"
-            problems.add("file-twice", document.file, expected, f"this file and {before.file}")
-        elif name.version > version:
-            best[name.key] = name.version, document
+        if name := edition.parse(document.base, role):
+            version, before = best.get(name.key, (0, document))
+            if name.version == version:
+                found = f"this file and {before.file}"
+                problems.add("file-twice", document.file, f"only one file {document.base}", found)
+            elif name.version > version:
+                best[name.key] = name.version, document
     return {key: document for key, (_, document) in best.items()}
 
 
@@ -83,10 +78,9 @@ def gold_named(
 ) -> Document | None:
     """Return the gold for a file of predictions: the latest version of its split and track."""
     # One gold for one file serves whatever their names, unless split and track differ.
-    alone = golds[0] if len(golds) == 1 else None
-    alone_name = edition.guess(alone.base) if alone else None
-    if is_single and alone and (name is None or alone_name is None):
-        return alone
+    alone_name = edition.guess(golds[0].base) if len(golds) == 1 else None
+    if is_single and len(golds) == 1 and (name is None or alone_name is None):
+        return golds[0]
     if name is None:
         if golds:
             like = edition.expected_name(edition.submitted)
@@ -95,7 +89,7 @@ def gold_named(
             problems.add("file-name", document.file, expected, show(document.base))
         return None
     if alone_name and alone_name.key == name.key:
-        return alone
+        return golds[0]
     parsed = ((gold, edition.parse(gold.base, role)) for gold in golds)
     fitting = [gold for gold, own in parsed if own and own.key == name.key]
     return latest(fitting, problems, edition, role).get(name.key)

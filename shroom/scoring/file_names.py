@@ -98,13 +98,11 @@ class FileNames:
     def meant(self, file: str) -> Name | None:
         """Return split and track of a name in another, unambiguous spelling, or ``None``."""
         words = re.findall(r"[a-z0-9]+", _base(file).lower())
-        splits = {split for split in self.split_names if split.lower() in words}
-        tracks = {track for track, own in self._track_words.items() if own.intersection(words)}
+        splits = [split for split in dict.fromkeys(self.split_names) if split.lower() in words]
+        tracks = [track for track, own in self._track_words.items() if own.intersection(words)]
         if not self.tracks:
-            tracks = {""}
-        if len(splits) != 1 or len(tracks) != 1:
-            return None
-        return self.name_of(splits.pop(), tracks.pop())
+            tracks = [""]
+        return self.name_of(splits[0], tracks[0]) if len(splits) == len(tracks) == 1 else None
 
     def system_in(self, file: str) -> str | None:
         """Return the part of a file's name before split and track; ``None`` if it has neither."""
@@ -114,25 +112,21 @@ class FileNames:
     def _named(self, match: re.Match[str] | None) -> Name | None:
         if match is None:
             return None
-        parts = match.groupdict()
-        version = max(1, int((parts.get("version") or "1")[:9]))
-        split = parts.get("split") or self.split_names[0]
-        return self.name_of(split, parts.get("track") or self.track_names[0], version)
+        parts = {"split": self.split_names[0], "track": self.track_names[0], "version": "1"}
+        parts |= {part: text for part, text in match.groupdict().items() if text}
+        return self.name_of(parts["split"], parts["track"], max(1, int(parts["version"][:9])))
 
     def expected_name(self, splits: tuple[str, ...], role: str = "predictions") -> str:
         """Return the file names of some splits and a role as one pattern."""
-        files = self.files
-        pattern: str = getattr(files, role) or self.predictions_pattern
-        pattern = pattern.replace("{lang}", "{track}")
-        pattern = pattern.replace("{split}", _braced(splits))
+        pattern: str = getattr(self.files, role) or self.predictions_pattern
+        pattern = pattern.replace("{lang}", "{track}").replace("{split}", _braced(splits))
         return pattern.replace("{track}", _braced(self.track_names))
 
     @property
     def predictions_pattern(self) -> str:
         """The pattern of the names of predictions."""
         default = "{split}.{track}.json" if self.tracks else "{split}.json"
-        pattern: str = self.files.predictions or default
-        return pattern
+        return str(self.files.predictions or default)
 
     @cached_property
     def _whole(self) -> dict[str | None, list[re.Pattern[str]]]:
@@ -150,15 +144,12 @@ class FileNames:
         return {role: list(map(self._whole_name, names)) for role, names in files.items()}
 
     def _whole_name(self, file: str) -> re.Pattern[str]:
-        return re.compile(rf"(?<![^\W_]){self._regex_of(file)}(?:\.v(?P<version>\d+))?{ENDING}")
+        return re.compile(rf"{self._regex_of(file)}(?:\.v(?P<version>\d+))?{ENDING}")
 
     @cached_property
     def _beginnings(self) -> list[re.Pattern[str]]:
         files = dict.fromkeys((self.predictions_pattern, self.files.gold, self.files.data))
-        # Not within a word, so that the track en is not found in "golden".
-        return [
-            re.compile(rf"(?<![^\W_]){self._regex_of(file)}(?![^\W\d_])") for file in files if file
-        ]
+        return [re.compile(rf"{self._regex_of(file)}(?![^\W\d_])") for file in files if file]
 
     def _regex_of(self, file: str) -> str:
         """Return a pattern of file names, without the ending, as a regular expression."""
@@ -169,7 +160,8 @@ class FileNames:
             place = re.escape(f"{{{group}}}")
             regex = regex.replace(place, f"(?P<{group}>{words})", 1)
             regex = regex.replace(place, f"(?P={group})")
-        return regex
+        # Not within a word, so that the track en is not found in "golden".
+        return rf"(?<![^\W_]){regex}"
 
     @cached_property
     def _track_words(self) -> dict[str, set[str]]:

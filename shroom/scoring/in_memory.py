@@ -26,15 +26,10 @@ class InMemory(os.PathLike):  # type: ignore[type-arg]
     """Rows in memory, used instead of a path."""
 
     def __init__(
-        self,
-        name: str,
-        files: dict[str, bytes],
-        *,
-        is_folder: bool,
-        in_sample: Mapping[str, int] | None = None,
+        self, name: str, files: dict[str, bytes], *, is_folder: bool, in_sample: Any = ()
     ) -> None:
         self.name, self.files, self.is_folder = name, files, is_folder
-        self.in_sample = dict(in_sample or {})
+        self.in_sample: dict[str, int] = dict(in_sample or ())
 
     def __fspath__(self) -> str:
         return f"<{self.name}>"  # so that it is never taken for a file of this name
@@ -85,13 +80,13 @@ def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
     """Return several submissions in order, each converted by :func:`as_source`."""
     if isinstance(submissions, Mapping):
         return [as_source(data, str(name)) for name, data in submissions.items()]
+    got = ""
     if isinstance(submissions, (str, os.PathLike)) or not isinstance(submissions, Iterable):
-        kind = type(submissions).__name__
-        raise ShroomError(f"expected a list or a dict of submissions, got one submission ({kind})")
-    if is_frame(submissions):
-        raise ShroomError(
-            "expected a list or a dict of submissions, got one data frame; put it in a list"
-        )
+        got = f"one submission ({type(submissions).__name__})"
+    elif is_frame(submissions):
+        got = "one data frame; put it in a list"
+    if got:
+        raise ShroomError(f"expected a list or a dict of submissions, got {got}")
     return [as_source(data, f"{what} {n}") for n, data in enumerate(submissions, 1)]
 
 

@@ -121,9 +121,8 @@ class Document:
     def read_own(self, problems: Problems, edition: Edition) -> bytes | None:
         """Return the bytes like :meth:`read`; report a file of another data set as well."""
         data = self.read(problems)
-        if data is not None and edition.reads_own_form and self.refuse_another(data, problems):
-            return None
-        return data
+        is_another = data and edition.reads_own_form and self.refuse_another(data, problems)
+        return None if is_another else data
 
     def refuse_another(self, data: bytes, problems: Problems) -> bool:
         """Report the format of a data set other than SHROOM; return whether it is one."""
@@ -219,13 +218,12 @@ def documents(
         expected = "a pipe" if is_stdin else "a file"
         problems.add("file-unreadable", file, expected, error.strerror or "no file")
         return []
-    if isinstance(content, Path) and not is_container:
-        return [Document(file, content.name, content, most=most, names=names)]
     if isinstance(content, bytes) and len(content) > most:
         archives.too_large(most).report(file, problems)
         return []
     if not is_container:
-        return [Document(file, PIPE, content, most=most, names=names)]
+        base = content.name if isinstance(content, Path) else PIPE
+        return [Document(file, base, content, most=most, names=names)]
     container = io.BytesIO(content) if isinstance(content, bytes) else content
     members = archives.members(container, file, problems, selection)
     return [Document(*member, member=True, most=most, names=names) for member in members]
@@ -263,8 +261,8 @@ def documents_among_others(
     listed = documents(source, problems, edition, endings=endings, among_others=True, names=names)
     bases = {document.base for document in listed}
     for index, document in enumerate(listed):
-        base = without_slips(document.base)
-        listed[index] = document if base in bases else replace(document, base=base)
+        if (base := without_slips(document.base)) not in bases:
+            listed[index] = replace(document, base=base)
     if edition is None:
         return listed
     return [part for document in listed for part in _by_track(document, edition, problems)]
@@ -292,13 +290,10 @@ def _by_track(document: Document, edition: Edition, problems: Problems) -> Itera
             rows[track].append(item)
         else:
             problems.add("row-track", document.file, expected, show(value), index=index, key=key)
+    version = f".v{name.version}" if name.version > 1 else ""
     for track, own in rows.items():
         if own:
-            base = Path(edition.name_of(name.split, track).base).stem
-            version = f".v{name.version}" if name.version > 1 else ""
-            yield replace(
-                document,
-                file=f"{document.file} ({track})",
-                base=f"{base}{version}.jsonl",
-                content="".join(json.dumps(row) + "\n" for row in own).encode(),
-            )
+            file = f"{document.file} ({track})"
+            base = f"{Path(edition.name_of(name.split, track).base).stem}{version}.jsonl"
+            content = "".join(json.dumps(row) + "\n" for row in own).encode()
+            yield replace(document, file=file, base=base, content=content)

@@ -30,12 +30,9 @@ _WHOLE = re.compile(r"(-?\d{1,39})(\.|[.,](?!000$)0+)?", re.ASCII)
 #: A number as numpy.savetxt() writes it.
 _EXPONENT = re.compile(r"-?\d\.?\d*e[+-]\d\d", re.ASCII)
 _WORDS = {
-    **dict.fromkeys(("hallucination", "hallucinated"), Label.HALLUCINATION.value),
-    **{
-        f"{no}{word}": Label.NOT_HALLUCINATION.value
-        for no in ("not", "non", "no")
-        for word in ("hallucination", "hallucinated")
-    },
+    f"{no}{word}": (Label.NOT_HALLUCINATION if no else Label.HALLUCINATION).value
+    for no in ("", "not", "non", "no")
+    for word in ("hallucination", "hallucinated")
 }
 _POINT = re.compile(r"\d+(?:\.\d*)?|\.\d+")
 
@@ -83,9 +80,8 @@ def _is_name(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def problem_of_id(value: object, kind: str) -> tuple[str, str] | None:
-    """Return the problem code of an id and the expected value; ``None`` if it is valid."""
-    found = id_in(value, kind)
+def problem_of_id(value: object, found: Any, kind: str) -> tuple[str, str] | None:
+    """Return the problem code and the expected value of an id that is read as ``found``."""
     if kind == "none" or (found is not None and (kind == "string" or type(value) is int)):
         return None
     if kind == "integer":
@@ -120,17 +116,16 @@ def word_in(value: object) -> str:
 
 def number_in(value: object) -> float | None:
     """Return a number, or a number in a string, as a float; ``None`` for other values."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf if value > 0 else -math.inf
-    if isinstance(value, str) and len(value) < 100 and "_" not in (text := bare(value)):
-        try:
-            return float(text)
-        except ValueError:
-            return None
-    return None
+    if isinstance(value, str) and (len(value) >= 100 or "_" in (value := bare(value))):
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+    except OverflowError:
+        return math.inf if int(value) > 0 else -math.inf
 
 
 def decimal_in(value: object) -> Decimal | None:

@@ -46,11 +46,11 @@ def read(
     # msgspec does not look into what it skips.
     if marks is None or not_utf8_at(data) is not None:
         return None
+    texts = texts or role is Role.DATA
     data, row_type = data.removeprefix(codecs.BOM_UTF8), _row_type(role, texts=texts)
     with _collector_paused():
         try:
-            rows = _rows(data, row_type, lines=lines)
-            table = _columns(rows, role, file, has_texts=texts or role is Role.DATA)
+            table = _columns(_rows(data, row_type, lines=lines), role, file, has_texts=texts)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
             return None
     # Of predictions only keys and labels are strings: any more are another key, or one again, which
@@ -74,8 +74,7 @@ def _collector_paused() -> Iterator[None]:
 @cache
 def _row_type(role: Role, *, texts: bool) -> type[Struct]:
     needed = () if role is Role.DATA else ("label", P)
-    others = ("id", *((*GROUPS, "labels") if role is Role.GOLD else ()))
-    others += TEXTS if texts or role is Role.DATA else ()
+    others = "id", *((*GROUPS, "labels") if role is Role.GOLD else ()), *(TEXTS if texts else ())
     fields: list[Any] = [("p" if key == P else key, _TYPES[key]) for key in needed]
     fields += [(key, Union[_TYPES[key], UnsetType], UNSET) for key in others]
     return msgspec.defstruct("Row", fields, rename={"p": P}, gc=False)
@@ -83,8 +82,8 @@ def _row_type(role: Role, *, texts: bool) -> type[Struct]:
 
 def _rows(data: bytes, row_type: type[Struct], *, lines: bool) -> list[Any]:
     if lines:  # decode_lines() would take an object that spreads over several of them
-        decoder = msgspec.json.Decoder(row_type)
-        return [decoder.decode(line) for line in data.split(b"\n") if line.strip()]
+        decode = msgspec.json.Decoder(row_type).decode
+        return [decode(line) for line in data.split(b"\n") if line.strip()]
     return msgspec.json.Decoder(list[row_type]).decode(data)  # type: ignore[valid-type]
 
 

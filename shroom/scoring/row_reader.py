@@ -22,7 +22,7 @@ from shroom.scoring.csv_files import RowWithGaps
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import Document
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
-from shroom.scoring.kinds.base import Fault, Fields, kind_of
+from shroom.scoring.kinds.base import Fault, Fields, Read, kind_of
 from shroom.scoring.kinds.span_values import quotes
 from shroom.scoring.rows import GROUPS, KEYS, TEXTS, Group, P, Role, Rows, renames
 
@@ -74,32 +74,32 @@ class Reader:
         self.role, self.file, self.problems, self.edition = role, file, problems, edition
         self.shown, self.words = names.shown, names.labels
         self.item, self.kind = edition.item, kind_of(edition)
-        self.fields = self.kind.fields(edition, role)
-        self.columns = {field.key: list[Any]() for group in self.fields for field in group.fields}
+        self.groups = self.kind.fields(edition, role)
+        self.fields = [field for group in self.groups for field in group.fields]
         self.is_prediction = role is Role.PREDICTIONS
         self.is_binary = edition.annotation.kind == "binary"
-        keys = {*KEYS, self.item.id_key, *edition.own_keys, *self.kind.keys}
-        self.known = keys.union(self.columns)
+        self.known = {*KEYS, self.item.id_key, *edition.own_keys, *self.kind.keys}
+        self.known.update(field.key for field in self.fields)
         # For predictions, only whether a row names a model is used.
-        groups = GROUPS if not self.is_prediction else ("model",) if self.is_binary else ()
-        self.kept = {*groups, *(TEXTS if self.is_binary else ())}
+        kept = GROUPS if not self.is_prediction else ("model",) if self.is_binary else ()
+        self.kept = {*kept, *(TEXTS if self.is_binary else ())}
         self.index, self.id = -1, None
         #: The row as it is in the file, before the edition renames its keys; for predictions.
         self.original: Any = None
         self.ids, self.places, self.without_id = list[Any](), list[int](), list[int]()
+        self.columns = {key: list[Any]() for key in ("text", "quotes") if self.kind.marks_texts}
+        self.columns |= {field.key: [] for field in self.fields}
         self.row_without_id = _NOTHING
         self.has_any_id = self.has_texts = self.has_votes = False
         #: Groups and texts of each row, as far as it has them.
-        self.others, self.present = list[dict[str, Any]](), set[str]()
+        self.others = list[dict[str, Any]]()
         #: The first row, its id and the number of occurrences of each unknown key.
         self.unknown: dict[str, tuple[int, Any, int]] = {}
 
     def read(self, items: Iterable[Any]) -> Rows:
         """Return items as columns; report every problem. Errors make them unusable for scores."""
-        items, wanted = self.edition.with_own_keys(self._remembered(items)), self.fields
-        if self.role is not Role.PREDICTIONS:
-            wanted = []
-        stopped = None
+        items, stopped = self.edition.with_own_keys(self._remembered(items)), None
+        wanted = self.groups if self.is_prediction else ()
         if self.role is Role.GOLD:
             whole = list[Any]()
             try:
@@ -108,9 +108,9 @@ class Reader:
                 stopped = error
             items, self.original = whole, None
             present = {key for item in items if isinstance(item, dict) for key in item}
-            wanted = [group for group in self.fields if not present.isdisjoint(group.keys)]
+            wanted = [group for group in self.groups if not present.isdisjoint(group.keys)]
         for index, row in enumerate(items):
-            self._add(index, row, wanted)
+            self._add(row if self.begins(index, row) else None, wanted)
         if stopped is not None:
             raise stopped
         self.problems.extend(self._check_keys_and_ids())
@@ -121,18 +121,6 @@ class Reader:
     def _remembered(self, items: Iterable[Any]) -> Iterator[Any]:
         for self.original in items:
             yield self.original
-
-    def report(self, fault: Fault, key: str | None = None) -> None:
-        """Report a problem of a value in this row."""
-        found, place = partial(fault.form, fault.value), {"index": self.index, "id": self.id}
-        expected = fault.expected
-        if self.words and fault.code == "label-value" and not isinstance(fault.value, list):
-            expected = " or ".join(map(show, self.words))
-        self.problems.add(fault.code, self.file, expected, found, key=key, **place)
-
-    def _key(self, key: str) -> str:
-        """Return the user's or the edition's name of a key."""
-        return self.shown.get(key) or self.item.key(key)
 
     def begins(self, index: int, row: Any) -> bool:
         """Read the id of the next row; return whether the row is an object."""
@@ -146,54 +134,30 @@ class Reader:
             self.report(Fault("row-object" if is_left_out else "item-object", "an object", row))
         return isinstance(row, dict)
 
-    def _add(self, index: int, row: Any, fields: Iterable[Fields]) -> None:
-        """Read the next row."""
-        is_object = self.begins(index, row)
-        if self.kind.marks_texts:
-            text = self._text(row) if is_object else None
-            if text is None:
-                return
-            self.columns.setdefault("text", []).append(text)
-            self.columns.setdefault("quotes", []).append([*quotes(row)])
-            self.places.append(index)
-        self.ids.append(self.id)
-        for group in fields:
-            for key, value in self.values(group, row if is_object else None):
-                self.columns[key].append(value)
-        is_plain = not is_object or row.keys() <= _PLAIN
-        self.others.append(_NOTHING if is_plain else self._others(row))
-
     def _read_id(self, row: dict[str, Any]) -> None:
         key, kind = self.item.id_key, self.item.id
         if key in row:
             self.id = id_in(row[key], kind)
             self.has_any_id |= self.id is not None
             is_plain = type(row[key]) is int and self.id is not None
-            problem = None if is_plain else problem_of_id(row[key], kind)
+            problem = None if is_plain else problem_of_id(row[key], self.id, kind)
             if problem is not None:
                 self.report(Fault(*problem, row[key]), self._key(key))
         elif kind != "none":
             self.without_id.append(self.index)
             self.row_without_id = row
 
-    def _text(self, row: dict[str, Any]) -> str | None:
-        """Return the text in which spans are marked; ``None`` if the row has none."""
-        key, value, fault = self.item.key("hyp"), row.get("hyp"), None
-        is_text = value is None or isinstance(value, (str, float))
-        if self.is_prediction:
-            return ""
-        if "hyp" not in row:
-            fault = Fault("row-value", "a text", row, form=self._keys_of)
-        elif not is_text:
-            fault = Fault("row-value", "a text", value)
-        elif not isinstance(value, str):
-            code = "value-finite" if value is not None and is_missing(value) else "text-odd"
-            fault = Fault(code, "a text (a missing value is read as an empty text)", value)
-        elif not value:
-            fault = Fault("answer-empty", "an answer", "an empty text", form=str)
-        if fault is not None:
-            self.report(fault, key)
-        return (value if isinstance(value, str) else "") if "hyp" in row and is_text else None
+    def report(self, fault: Fault, key: str | None = None) -> None:
+        """Report a problem of a value in this row."""
+        expected, found = fault.expected, partial(fault.form, fault.value)
+        if self.words and fault.code == "label-value" and not isinstance(fault.value, list):
+            expected = " or ".join(map(show, self.words))
+        place = {"index": self.index, "id": self.id, "key": key}
+        self.problems.add(fault.code, self.file, expected, found, **place)
+
+    def _key(self, key: str) -> str:
+        """Return the user's or the edition's name of a key."""
+        return self.shown.get(key) or self.item.key(key)
 
     def values(self, group: Fields, row: dict[str, Any] | None) -> Iterator[tuple[str, Any]]:
         """Yield the keys and values of fields; missing values if the row is not an object."""
@@ -226,6 +190,31 @@ class Reader:
         changes = ", ".join(f"{show(name)} to {show(self._key(key))}" for name, key in new)
         return f"keys {show(keys)}" + f" (rename {changes})" * bool(changes)
 
+    def _add(self, row: dict[str, Any] | None, groups: Iterable[Fields]) -> None:
+        """Add a row to the columns; ``None`` if it is not an object."""
+        if self.kind.marks_texts:
+            text = "" if self.is_prediction else self._text(row)
+            if row is None or text is None:
+                return
+            self.columns["text"].append(text)
+            self.columns["quotes"].append([*quotes(row)])
+            self.places.append(self.index)
+        self.ids.append(self.id)
+        for group in groups:
+            for key, value in self.values(group, row):
+                self.columns[key].append(value)
+        self.others.append(_NOTHING if row is None or row.keys() <= _PLAIN else self._others(row))
+
+    def _text(self, row: dict[str, Any] | None) -> str | None:
+        """Return the text in which spans are marked; ``None`` if the row has none."""
+        if row is None:
+            return None
+        absent = Fault("row-value", "a text", row, form=self._keys_of)
+        text, faults = _text_in(row["hyp"]) if "hyp" in row else (None, (absent,))
+        for fault in faults:
+            self.report(fault, self.item.key("hyp"))
+        return text
+
     def _others(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the groups and texts of a row, and check its other values."""
         for key, value in row.items():
@@ -235,33 +224,26 @@ class Reader:
             elif self.is_binary and key not in _PLAIN:
                 self._check_value(key, value)
         self.has_texts |= self.is_binary and not row.keys().isdisjoint(TEXTS)
-        others = {key: row[key] for key in self.kept if isinstance(row.get(key), str)}
-        self.present.update(others)
-        return others
+        return {key: row[key] for key in self.kept if isinstance(row.get(key), str)}
 
     def _check_value(self, key: str, value: Any) -> None:
         self.has_votes |= key == "labels" and isinstance(value, list) and bool(value)
         if is_missing(value) and (key in KEYS or value is not None):
             expected = "a list of labels" if key == "labels" else "a text"
             self.report(Fault("value-finite", expected, value), key)
-        is_known = isinstance(value, (str, float, type(None))) and value in _REFERENCES
-        if key == "ref" and self.role is Role.GOLD and not is_known and not is_missing(value):
+        elif key == "ref" and self.role is Role.GOLD and str(value) not in _REFERENCES:
             self.report(Fault("ref-odd", '"src", "tgt" or "either"', value), "ref")
 
     def _table(self) -> Rows:
-        n, marks_texts = len(self.ids), self.kind.marks_texts
-        for field in (field for group in self.fields for field in group.fields):
+        n, is_integer = len(self.ids), self.item.id == "integer"
+        for field in self.fields:
             self.columns[field.key] = self.columns[field.key] or [field.missing] * n
-        if marks_texts:
-            self.columns = {"text": [], "quotes": [], **self.columns}
-        has_id = np.array([id_ is not None for id_ in self.ids], bool)
-        ids = None
+        has_id, ids = np.array([id_ is not None for id_ in self.ids], bool), None
         if has_id.any():
-            none, kind = (0, np.int64) if self.item.id == "integer" else ("", None)
-            ids = np.array([none if id_ is None else id_ for id_ in self.ids], kind)
-        words = {
-            key: [it.get(key, "") for it in self.others] for key in GROUPS if key in self.present
-        }
+            none: Any = 0 if is_integer else ""
+            filled = [none if id_ is None else id_ for id_ in self.ids]
+            ids = np.array(filled, np.int64 if is_integer else None)
+        words = {key: [it.get(key, "") for it in self.others] for key in self.kept & {*GROUPS}}
         if self.is_binary and "ref" in words:
             words["ref"] = [_REFERENCES.get(word, word) for word in words["ref"]]
         arrays: dict[str, Any] = {"label": np.full(n, -1, np.int8), "p": np.full(n, math.nan)}
@@ -275,17 +257,17 @@ class Reader:
             has_id=None if ids is None or has_id.all() else has_id,
             texts=[tuple(map(it.get, TEXTS)) for it in self.others] if self.has_texts else None,
             has_votes=self.has_votes,
-            groups={key: Group.of(it) for key, it in words.items() if any(it)},
-            columns=self.columns if marks_texts else {},
-            places=self.places if marks_texts else None,
+            groups={key: Group.of(words[key]) for key in GROUPS if any(words.get(key, ()))},
+            columns=self.columns if self.kind.marks_texts else {},
+            places=self.places if self.kind.marks_texts else None,
             shown={**self.item.keys, **self.shown},
         )
 
     def _check_keys_and_ids(self) -> Iterator[Problem]:
         for key, (index, id_, times) in self.unknown.items():
-            found = show(key) + (
-                f" here and in {counted(times - 1, 'more item')}" if times > 1 else ""
-            )
+            found = show(key)
+            if times > 1:
+                found += f" here and in {counted(times - 1, 'more item')}"
             yield Problem("key-unknown", self.file, "only known keys", found, index, id_)
         key, n = self._key(self.item.id_key), self.index + 1
         if self.has_any_id:
@@ -297,3 +279,14 @@ class Reader:
             keys = show([*row], width=200)
             found = f"{counted(n, 'item')} without an id; the first has the keys {keys}"
             yield Problem("id-missing", self.file, "an id in every row", found, key=key)
+
+
+def _text_in(value: Any) -> Read:
+    """Return the text in a value; ``None`` if it is neither a text nor missing."""
+    if isinstance(value, str):
+        empty = Fault("answer-empty", "an answer", "an empty text", form=str)
+        return value, () if value else (empty,)
+    if value is None or isinstance(value, float):
+        code = "text-odd" if value is None or math.isfinite(value) else "value-finite"
+        return "", (Fault(code, "a text (a missing value is read as an empty text)", value),)
+    return None, (Fault("row-value", "a text", value),)

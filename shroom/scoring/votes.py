@@ -56,10 +56,10 @@ def read_votes(
     members = [document for document in listed if document.member]
     chosen = latest(members, problems, edition, Role.GOLD).values()
     for document in listed:
-        is_named = edition.parse(document.base, Role.GOLD) is not None
-        if document.member and is_named and document not in chosen:
+        is_other = document.member and edition.parse(document.base, Role.GOLD) is None
+        if document.member and not is_other and document not in chosen:
             continue  # an earlier version
-        document_problems = problems if is_named or not document.member else Problems()
+        document_problems = Problems() if is_other else problems
         voted = _read(document, document_problems, edition)
         if voted is not None and not document_problems.errors:
             files.append(voted)

@@ -26,8 +26,8 @@ def _answer(aspect: Aspect, value: Any) -> Read:
 
 
 def _fields(edition: Edition, _role: Role) -> list[Fields]:
-    aspects = edition.annotation.aspects
-    return [Fields(tuple(Field(it.key, partial(_answer, it), -1) for it in aspects))]
+    answers = (Field(it.key, partial(_answer, it), -1) for it in edition.annotation.aspects)
+    return [Fields(tuple(answers))]
 
 
 def _arrays(columns: dict[str, list[Any]], edition: Edition) -> dict[str, Any]:
@@ -41,11 +41,10 @@ def _columns(predictions: Rows, rows: NDArray[Any], gold: Rows) -> Columns:
 
 
 def _metrics(edition: Edition) -> dict[str, Metric]:
-    aspects = edition.annotation.aspects
     return {
         f"{aspect.name}_{metric}": of_aspect(metric, aspect.name, column)
         for metric in ASPECT_METRICS
-        for column, aspect in enumerate(aspects)
+        for column, aspect in enumerate(edition.annotation.aspects)
     }
 
 

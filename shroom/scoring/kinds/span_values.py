@@ -88,22 +88,20 @@ def spans_meant(value: Any, labels: Sequence[str] = ()) -> Any:
 
 
 def _span_meant(span: Any, labels: Sequence[str]) -> Any:
+    def meant(key: str, value: Any) -> Any:
+        if key in _ENDS:
+            return id_meant(value, "integer")
+        if key == "prob":
+            return p_meant(value.replace(",", ".") if isinstance(value, str) else value)
+        return word_meant(value, labels) if key == "label" else value
+
     if isinstance(span, list):
-        return [id_meant(place, "integer") for place in span]
-    if not isinstance(span, dict):
-        return span
-    meant = dict(span)
-    for key in meant.keys() & {"start", "end"}:
-        meant[key] = id_meant(meant[key], "integer")
-    if isinstance(span.get("prob"), str):
-        meant["prob"] = span["prob"].replace(",", ".")
-    meant["prob"] = p_meant(meant.get("prob"))
-    meant["label"] = word_meant(meant.get("label"), labels)
-    return {key: meant[key] for key in span}
+        return [meant("start", place) for place in span]
+    return {key: meant(key, span[key]) for key in span} if isinstance(span, dict) else span
 
 
 def _ends(span: Any) -> Any:
-    return [span.get("start"), span.get("end")] if isinstance(span, dict) else span
+    return list(map(span.get, _ENDS)) if isinstance(span, dict) else span
 
 
 def read_spans(
@@ -114,8 +112,6 @@ def read_spans(
     shape = f"[{parts}]" if form is HardSpan else f"{{{parts}}}"
     if value is None and form is not LabelledSpan:
         return None, ()
-    if value == []:
-        return (), ()
     if not isinstance(value, list):
         of = "spans" if value is None else shape
         return None, (Fault("span-value", f"a list of {of}", value),)
@@ -174,14 +170,15 @@ def _span(values: Mapping[str, Any], form: type[Any], labels: Sequence[str]) -> 
 
 def _overlaps(spans: Sequence[SoftSpan]) -> list[Fault]:
     full = sorted(span for span in spans if span.start < span.end)
-    for span, following in zip(full, full[1:]):
-        if following.start < span.end:
-            expected = (
-                "spans that do not overlap (if spans overlap, the last span in the list sets the "
-                "probability)"
-            )
-            return [Fault("span-overlap", expected, [span, following])]
-    return []
+    expected = (
+        "spans that do not overlap (if spans overlap, the last span in the list sets the "
+        "probability)"
+    )
+    return [
+        Fault("span-overlap", expected, [span, following])
+        for span, following in zip(full, full[1:])
+        if following.start < span.end
+    ][:1]
 
 
 class Quote(NamedTuple):
@@ -198,9 +195,7 @@ def quotes(item: Mapping[str, Any]) -> Iterator[Quote]:
     for key, spans in item.items():
         for place, span in enumerate(spans if isinstance(spans, list) else ()):
             text = span.get("text") if isinstance(span, dict) else None
-            if isinstance(text, str) and all(
-                type(span.get(end)) is int for end in ("start", "end")
-            ):
+            if isinstance(text, str) and type(span.get("start")) is type(span.get("end")) is int:
                 yield Quote(f"{key}[{place}]", span["start"], span["end"], text)
 
 
@@ -232,14 +227,14 @@ def past_end(
 
 def check_texts(table: Rows, texts: Rows, codes: Mapping[str, str]) -> Found:
     """Yield spans that end beyond their text or repeat another text."""
-    row_of = {} if texts is table else {texts.id_at(row): row for row in range(texts.n)}
+    # If the gold has no ids, rows go by their order.
+    by_order = texts is table or texts.ids is None
+    names = range(texts.n) if by_order else map(texts.id_at, range(texts.n))
+    text_of = dict(zip(names, texts.columns["text"]))
     for row in range(table.n):
-        # If the gold has no ids, rows go by their order.
-        by_order = texts is table or texts.ids is None
-        other = row if by_order else row_of.get(table.id_at(row), texts.n)
-        if other >= texts.n:
+        text = text_of.get(row if by_order else table.id_at(row))
+        if text is None:
             continue
-        text = texts.columns["text"][other]
         for key, code in codes.items():
             for fault in past_end(table.columns[key][row], text, code):
                 found = show(fault.value)

@@ -36,15 +36,12 @@ _PAST_END = {SOFT: "span-value", HARD: "span-past-end"}
 
 def _arrays(columns: dict[str, list[Any]], _edition: Edition) -> dict[str, Any]:
     """Return soft and hard spans; missing spans are derived from the other kind."""
-    pairs = list(zip(columns[SOFT], columns[HARD]))
-    marks = [
-        (
-            soft_of(hard or ()) if soft is None else soft,
-            hard_of(soft or ()) if hard is None else hard,
-        )
-        for soft, hard in pairs
-    ]
-    return {"marks": marks, "labelled": any(pair != (None, None) for pair in pairs)}
+    marks = []
+    for soft, hard in zip(columns[SOFT], columns[HARD]):
+        own_soft = soft_of(hard or ()) if soft is None else soft
+        marks.append((own_soft, hard_of(soft or ()) if hard is None else hard))
+    labelled = any(spans is not None for spans in (*columns[SOFT], *columns[HARD]))
+    return {"marks": marks, "labelled": labelled}
 
 
 def _columns(predictions: Rows, rows: NDArray[Any], gold: Rows) -> Columns:
@@ -69,10 +66,8 @@ def _check_file(table: Rows, role: Role) -> Found:
     rows = [row for row, pair in enumerate(pairs) if pair == (None, None)]
     if table.labelled and rows:
         ids = [str(table.id_at(row)) for row in rows[:5] if table.id_at(row) is not None]
-        more = ", …" if len(rows) > 5 else ""
-        found = f"{len(rows)} of {table.n} rows without labels" + (
-            f": {', '.join(ids)}{more}" if ids else ""
-        )
+        named = f": {', '.join(ids)}{', …' if len(rows) > 5 else ''}" if ids else ""
+        found = f"{len(rows)} of {table.n} rows without labels{named}"
         yield table.problem("gold-unlabelled", "labels in every row", found)
 
 
