@@ -18,17 +18,16 @@ from shroom.core.paths import Source, is_inside
 from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, ShroomError, Stopped
 from shroom.scoring.align import restored_order
-from shroom.scoring.check import check_documents
+from shroom.scoring.check import check_documents, sources_of
 from shroom.scoring.column_names import Names
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import well_named
 from shroom.scoring.file_names import Name, without_slips
-from shroom.scoring.in_memory import Data, as_source
+from shroom.scoring.in_memory import Data
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
-from shroom.scoring.rows import P
 from shroom.scoring.verdict import Checked
 
 #: The codes of problems that can sometimes be fixed.
@@ -64,10 +63,7 @@ def fix_submission(
 ) -> FixedSubmission:
     """Return a submission with all unambiguous mistakes fixed; nothing is written."""
     names = Names.of(columns, labels)
-    p = names.shown.get(P, P)
-    submission = as_source(submission, "predictions", p)
-    gold = None if gold is None else as_source(gold, "gold", p)
-    data = None if data is None else as_source(data, "data")
+    submission, gold, data = sources_of(submission, gold, data, names)
     problems, log = Problems(), Log(None if Problems.show_all else 3)
     reference = gold if gold is not None else data
     edition, _ = resolve(edition, reference)
