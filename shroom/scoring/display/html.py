@@ -130,15 +130,14 @@ def one_table(table: Table, label: str) -> str:
     caption = counted(len(rows), "row")
     name = escape(printable(label)) or caption
     heads = "</tr>\n<tr>".join(_heads(columns, table, spans))
-    figures, above = dict[int, str](), ""
+    marks, above = list[str](), ""
     for column in columns:
         over, _, head = column.head.rpartition("\n")
         above = over or above
-        if not column.ends:
-            figures[column.place] = f"{above} {head}".strip()
-    scales = ((figures[place], *spans[place]) for place in sorted(spans))
-    marks = ", ".join(f"{name} {low:.3g} to {high:.3g}" for name, low, high in scales)
-    legend = f"Dots show the figures, and bars show their intervals. Scales: {marks}."
+        if column.place in spans and not column.ends:
+            low, high = spans[column.place]
+            marks.append(f"{above} {head}".strip() + f" {low:.3g} to {high:.3g}")
+    legend = f"Dots show the figures, and bars show their intervals. Scales: {', '.join(marks)}."
     look = ' class="sortable"' if looks.count("plain") == 1 and Whole.look not in looks else ""
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{name}">\n'
@@ -166,7 +165,7 @@ def _heads(columns: Sequence[Column], table: Table, spans: Mapping[int, Span]) -
 def _head(column: Column, table: Table, spans: Mapping[int, Span]) -> str:
     is_figure = column.place >= table.left
     # A head without words cannot be pressed, so the column of names gets one.
-    head = column.head or "" if is_figure else column.head or "name"
+    head = column.head or ("" if is_figure else "name")
     more = ' class="n"' * is_figure
     if head:
         more += f' data-kind="{"number" if is_figure else "text"}"'
@@ -193,6 +192,7 @@ def _rows(
 
 def _cell(column: Column, row: Row, table: Table, spans: Mapping[int, Span]) -> str:
     cell, shown = row[column.place], escape(column.shown(row).strip())
+    is_figure, is_group = column.place >= table.left, column.head and column.head == table.groups
     value: object = cell
     if isinstance(cell, Estimate):
         cell = _without_nan(cell)
@@ -206,14 +206,15 @@ def _cell(column: Column, row: Row, table: Table, spans: Mapping[int, Span]) -> 
             shown = f'<span class="why">{shown}</span>'
         elif table.below and ends:
             shown += f'<br><span class="note">{ends}</span>'
-    elif isinstance(cell, str) and column.place >= table.left:
+    elif isinstance(cell, str) and is_figure:
         number = re.search(r"[-+]?\d[\d.]*", cell.replace("−", "-"))
         value = number and number[0]
     known = "" if value is None else escape(printable(str(value)))
-    if column.place >= table.left:
-        if column.head and column.head == table.groups and shown:
+    if is_figure:
+        if is_group and shown:
             shown = f'<span class="group">{shown}</span>'
-        look = "n words" if isinstance(cell, str) and _has_words(cell) else "n"
+        has_words = isinstance(cell, str) and " " in cell and any(map(str.isalpha, cell))
+        look = "n words" if has_words else "n"
         return f'<td class="{look}" data-value="{known}">{shown}</td>'
     tag, more = ("td", "") if column.place else ("th", ' scope="row"')
     return f'<{tag}{more} class="name" data-value="{known}"><bdi>{shown}</bdi></{tag}>'
@@ -223,10 +224,6 @@ def _without_nan(cell: Estimate) -> Estimate:
     value = None if cell.value is None or math.isnan(cell.value) else cell.value
     ci = None if cell.ci is None or any(map(math.isnan, cell.ci)) else cell.ci
     return cell._replace(value=value, ci=ci)
-
-
-def _has_words(cell: str) -> bool:
-    return " " in cell and any(map(str.isalpha, cell))
 
 
 def _interval(estimate: Estimate) -> str:

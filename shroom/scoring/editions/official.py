@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.archives import too_large
+from shroom.core.datapoint import Label
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.metrics.correlation import rho
@@ -166,7 +167,7 @@ def _score_file(
     if problems.errors > before or x is None:
         return None
     split, track, _ = document.base.split(".")
-    labels = np.array([LABELS[item["label"]] for item in items])
+    labels = np.array([item["label"] == Label.HALLUCINATION.value for item in items])
     has_nan = x.dtype.kind == "f" and bool(np.isnan(x).any())
     correlation = math.nan if has_nan else rho(x, gold.p[order])
     if math.isnan(correlation):
