@@ -120,7 +120,7 @@ def one_table(table: Table, label: str) -> str:
     """Return the rows of a table; a script can sort it if it has no parts."""
     columns = table.columns(ends=not table.below)
     rows = [row for row in table.rows if row is not None]
-    spans = {it.place: _span(marked) for it in columns if (marked := _marked(it.place, rows))}
+    spans = {it.place: span for it in columns if (span := _span(it.place, rows))}
     bodies, looks = "", []
     for look, part in groupby(table.rows, key=lambda row: row and getattr(row, "look", "plain")):
         if look:
@@ -149,17 +149,13 @@ def one_table(table: Table, label: str) -> str:
 
 def _heads(columns: Sequence[Column], table: Table, spans: Mapping[int, Span]) -> list[str]:
     """Return the row of heads, and before it the row of common heads if there are any."""
-    parts, cells = [it.head.rpartition("\n") for it in columns], list[str]()
-    heads = "".join(
-        _head(it._replace(head=own), table, spans) for it, (_, _, own) in zip(columns, parts)
-    )
-    starts = [place for place, (above, _, _) in enumerate(parts) if above]
-    if not starts:
-        return [heads]
-    for start, end in zip([0, *starts], [*starts, len(parts)]):
-        tag, scope = ("th", ' scope="colgroup" class="over"') if parts[start][0] else ("td", "")
-        cells.append(f'<{tag}{scope} colspan="{end - start}">{escape(parts[start][0])}</{tag}>')
-    return ["".join(cells), heads]
+    above, _, own = zip(*(it.head.rpartition("\n") for it in columns))
+    heads = "".join(_head(it._replace(head=head), table, spans) for it, head in zip(columns, own))
+    starts, cells = [place for place, head in enumerate(above) if head], ""
+    for start, end in zip([0, *starts], [*starts, len(above)]):
+        tag, scope = ("th", ' scope="colgroup" class="over"') if above[start] else ("td", "")
+        cells += f'<{tag}{scope} colspan="{end - start}">{escape(above[start])}</{tag}>'
+    return [cells, heads] if starts else [heads]
 
 
 def _head(column: Column, table: Table, spans: Mapping[int, Span]) -> str:
@@ -234,16 +230,13 @@ def _interval(estimate: Estimate) -> str:
     return interval(tuple(estimate.ci)) + sign
 
 
-def _marked(place: int, rows: Iterable[Row]) -> list[Estimate]:
-    """Return the estimates of a column that have intervals."""
-    cells = (row[place] for row in rows)
-    estimates = [_without_nan(cell) for cell in cells if isinstance(cell, Estimate)]
-    return [it for it in estimates if it.value is not None and it.ci]
-
-
-def _span(marked: Sequence[Estimate]) -> Span:
-    """Return the ends of the scale on which figures are drawn."""
+def _span(place: int, rows: Iterable[Row]) -> Span | None:
+    """Return the ends of the scale on which a column is drawn; ``None`` without intervals."""
+    cells = [_without_nan(cell) for row in rows if isinstance(cell := row[place], Estimate)]
+    marked = [it for it in cells if it.value is not None and it.ci]
     ends = [end for it in marked for end in (it.value or 0.0, *(it.ci or ()))]
+    if not marked:
+        return None
     if any(it.form == ROSE for it in marked):
         return min(-1, math.floor(min(ends))), max(1, math.ceil(max(ends)))
     if any(it.form == "d" for it in marked):
