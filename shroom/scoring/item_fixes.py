@@ -82,12 +82,10 @@ def _rename_keys(items: list[Any], edition: Edition) -> _Changes:
         if row.keys() <= known:
             continue
         meant = {n: n if n in known else _key_meant(n, edition) or n for n in row}
-        values: dict[str, list[Any]] = {}
-        for name, value in row.items():
-            values.setdefault(meant[name], []).append(value)
-        alike = {key for key, group in values.items() if all(v == group[0] for v in group)}
-        new = {meant[name] if meant[name] in alike else name: row[name] for name in row}
-        renamed.update((n, k) for n, k in meant.items() if n != k and k in alike)
+        first = {key: row[name] for name, key in reversed(meant.items())}
+        odd = {key for name, key in meant.items() if row[name] != first[key]}
+        new = {name if key in odd else key: row[name] for name, key in meant.items()}
+        renamed.update((n, k) for n, k in meant.items() if n != k and k not in odd)
         row.clear()
         row.update(new)
     for (name, key), count in renamed.items():

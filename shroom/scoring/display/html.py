@@ -248,15 +248,12 @@ def _span(place: int, rows: Iterable[Row]) -> Span | None:
 
 def _whisker(value: float, bounds: Sequence[float], span: Span) -> str:
     """Return a dot for the value and a bar for its interval on a line with these ends."""
-    start, end = _place(bounds[0], span), _place(bounds[1], span)
-    bar = f'<i style="left:{start:g}%;width:{end - start:g}%"></i>'
-    dot = f'<b style="left:{_place(value, span):g}%"></b>'
-    return f'<span class="bar" aria-hidden="true">{bar}{dot}</span>'
-
-
-def _place(value: float, span: tuple[float, float]) -> float:
     low, high = span
-    return round(100 * min(1.0, max(0.0, (value - low) / (high - low))), 2)
+    shares = ((it - low) / (high - low) for it in (*bounds, value))
+    start, end, place = (round(100 * min(1.0, max(0.0, share)), 2) for share in shares)
+    bar = f'<i style="left:{start:g}%;width:{end - start:g}%"></i>'
+    dot = f'<b style="left:{place:g}%"></b>'
+    return f'<span class="bar" aria-hidden="true">{bar}{dot}</span>'
 
 
 def inside(selector: str) -> str:
