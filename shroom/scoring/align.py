@@ -181,13 +181,12 @@ def _has_others(own: Sequence[str | None], target: Sequence[str | None]) -> bool
 
 def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[int]:
     """Return the ``rows`` with exactly the texts of another row of the gold."""
-    known: dict[tuple[int, ...], set[Any]] = {}
-    moved = []
+    known, moved = dict[Any, set[Any]](), []
     for row in rows:
-        keys = tuple(k for k, text in enumerate(own[row]) if text is not None)
-        if keys not in known:
-            known[keys] = {tuple(texts[k] for k in keys) for texts in target}
-        if tuple(own[row][k] for k in keys) in known[keys]:
+        keys = [k for k, text in enumerate(own[row]) if text is not None]
+        if tuple(keys) not in known:
+            known[tuple(keys)] = {tuple(texts[k] for k in keys) for texts in target}
+        if tuple(own[row][k] for k in keys) in known[tuple(keys)]:
             moved.append(row)
     return moved
 
@@ -205,8 +204,7 @@ def restored_order(
         places.setdefault(key, []).append(place)
     other = sum(len(it) for key, it in places.items() if wanted[key] != len(it))
     if other:
-        doubt = f"the texts do not show the position of {counted(other, 'row')}"
-        return [], source, doubt
+        return [], source, f"the texts do not show the position of {counted(other, 'row')}"
     if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
         return [], source, "rows with the same texts cannot be told apart"
     return [places[key].pop(0) for key in target], source, ""

@@ -61,7 +61,9 @@ class Figures(Plain):
     n: int
     #: The largest number of votes on one item.
     annotators: int
-    estimates: Mapping[str, Estimate]
+    #: The figures of all annotators together, and those of one annotator.
+    agreement: Mapping[str, Estimate]
+    human_ceiling: Mapping[str, Estimate]
     #: Why figures are undefined, by their names in JSON.
     undefined: Mapping[str, str]
     keys = ("n", "annotators", "**agreement", "undefined", "human_ceiling")
@@ -75,14 +77,12 @@ class Figures(Plain):
         return self.estimates[name]
 
     @property
-    def human_ceiling(self) -> dict[str, Estimate]:
-        """The figures of one annotator."""
-        return {name: self.estimates[f"{_HUMAN}{name}"] for name in CEILING}
-
-    @property
-    def agreement(self) -> dict[str, Estimate]:
-        """The figures of all annotators together."""
-        return {name: self.estimates[name] for name in _OF_ALL}
+    def estimates(self) -> dict[str, Estimate]:
+        """All figures by name."""
+        return {
+            **self.agreement,
+            **{f"{_HUMAN}{it}": one for it, one in self.human_ceiling.items()},
+        }
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,9 @@ class Agreement(Result):
     panels_by = "of_agreement"
 
     def __repr__(self) -> str:
-        alphas = ((gold.title, gold.whole["krippendorff_alpha"].value) for gold in self.results)
-        parts = (
-            f"{title}: alpha {'undefined' if a is None else round(a, 3)}" for title, a in alphas
-        )
-        return f"Agreement({'; '.join(parts)})"
+        alphas = {gold.title: gold.whole["krippendorff_alpha"].value for gold in self.results}
+        shown = {it: "undefined" if a is None else round(a, 3) for it, a in alphas.items()}
+        return f"Agreement({'; '.join(f'{it}: alpha {alpha}' for it, alpha in shown.items())})"
 
     @property
     def verdict(self) -> str:
@@ -141,16 +139,13 @@ class Agreement(Result):
 
     def _agreement(self, whole: Figures) -> str:
         alpha, ci = whole["krippendorff_alpha"], whole["krippendorff_alpha"].ci
+        human = {name: it.value for name, it in whole.human_ceiling.items()}
         person = [
-            f"{figure(value)} in {name}"
-            for name in ("accuracy", "rho")
-            if (value := whole[f"{_HUMAN}{name}"].value) is not None
+            f"{figure(human[it])} in {it}" for it in ("accuracy", "rho") if human[it] is not None
         ]
-        scores = (
-            (f". On average, an annotator scores {in_words(person)} against the others")
-            if person
-            else ""
-        )
+        scores = ""
+        if person:
+            scores = f". On average, an annotator scores {in_words(person)} against the others"
         if alpha.value is None:
             why = whole.undefined["krippendorff_alpha"]
             return f"Agreement beyond chance is undefined: {why}{scores}"
@@ -164,33 +159,25 @@ class Agreement(Result):
 
     def tables(self) -> list[Table]:
         """Return the annotators' agreement, one annotator's scores, and the undefined figures."""
-        parts = [(gold, *part) for gold in self.results for part in gold.parts.items()]
-        rows: list[Optional[Row]] = []
-        for gold, name, figures in parts:
-            head = f"  {name}" if name else gold.title
-            cells = (figures[it] if it in _ENDS else Estimate(figures[it].value) for it in _COLUMNS)
-            rows += [] if name else [None]
-            rows.append((head, figures.n, figures.annotators, *cells))
-        undefined = [
-            f"{f'{gold.title} {name}'.rstrip()}: {figure} is undefined: {why}"
-            for gold, name, figures in parts
-            for figure, why in figures.undefined.items()
-        ]
-        shown = (
-            (f"{f'{gold.title} {name}'.rstrip()}, {it}", one.ci)
-            for gold, name, figures in parts
-            for it, one in figures.estimates.items()
-        )
+        rows, undefined, ends = list[Optional[Row]](), list[str](), list[tuple[str, Any]]()
+        for gold in self.results:
+            rows.append(None)
+            for name, part in gold.parts.items():
+                head, place = f"  {name}" if name else gold.title, f"{gold.title} {name}".rstrip()
+                cells = (part[it] if it in _ENDS else Estimate(part[it].value) for it in _COLUMNS)
+                rows.append((head, part.n, part.annotators, *cells))
+                reasons = part.undefined.items()
+                undefined += [f"{place}: {it} is undefined: {why}" for it, why in reasons]
+                ends += [(f"{place}, {it}", one.ci) for it, one in part.estimates.items()]
         how, ci = self.intervals, confidence(self.intervals)
         heads = ("", "n", "annotators", *_COLUMNS.values())
         notes = [gold.signature for gold in self.results]
         if how.resamples:
-            notes += [how_made(how, f"{how.resamples} resamples"), *doubts(shown)]
+            notes += [how_made(how, f"{how.resamples} resamples"), *doubts(ends)]
+        scores = [row and (row[0], *row[7:]) for row in rows[1:]]
         return [
             Table(heads=heads[:7], rows=[row and row[:7] for row in rows[1:]], ci=ci),
-            Table(
-                heads=("", *heads[7:]), rows=[row and (row[0], *row[7:]) for row in rows[1:]], ci=ci
-            ),
+            Table(heads=("", *heads[7:]), rows=scores, ci=ci),
             Table(notes=[*_LEGEND, *undefined]),
             Table(notes=notes),
         ]
@@ -276,10 +263,8 @@ def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figur
     return Figures(
         n=len(rows),
         annotators=int((votes != MISSING).sum(axis=1).max()),
-        estimates={
-            **{name: found[name] for name in _OF_ALL},
-            **{f"{_HUMAN}{name}": found[name] for name in CEILING},
-        },
+        agreement={name: found[name] for name in _OF_ALL},
+        human_ceiling={name: found[name] for name in CEILING},
         undefined={
             f"human_ceiling.{name}" if name in CEILING else name: reasons[name]
             for name in (*_OF_ALL, *CEILING)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped
@@ -90,27 +90,29 @@ def check(
     predictions: item 0: score: expected a number in [0, 1], got 1.2 [p-range]
     """
     problems, names = Problems(limit), Names.of(columns, labels)
-    p = names.shown.get(P, P)
-    submission = as_source(submission, "predictions", p)
-    gold = None if gold is None else as_source(gold, "gold", p)
-    data = None if data is None else as_source(data, "data")
+    submission, gold, data = sources_of(submission, gold, data, names)
     edition, _ = resolve(edition, gold, data)
     listed = documents(submission, problems, edition, submission=True, names=names)
+    wanted: dict[str, Any] = {"splits": splits, "by": by, "texts": texts}
     checked = check_documents(
-        listed,
-        gold,
-        data=data,
-        splits=splits,
-        by=by,
-        texts=texts,
-        problems=problems,
-        edition=edition,
-        names=names,
+        listed, gold, data=data, problems=problems, edition=edition, names=names, **wanted
     )
     checked.tracks = with_in_sample(checked.tracks, submission, listed, problems, edition)
     for track in checked.tracks:
         problems.extend(() if track.gold is None else check_votes(track.gold))
     return checked
+
+
+def sources_of(
+    submission: Data, gold: Data | None, data: Data | None, names: Names
+) -> tuple[Source, Source | None, Source | None]:
+    """Return what is checked, its gold and its unlabelled data as sources."""
+    p = names.shown.get(P, P)
+    return (
+        as_source(submission, "predictions", p),
+        None if gold is None else as_source(gold, "gold", p),
+        None if data is None else as_source(data, "data"),
+    )
 
 
 def check_documents(
@@ -127,97 +129,86 @@ def check_documents(
 ) -> Checked:
     """Check documents like :func:`check`, but without run records and votes."""
     source, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
+    kind, tracks, unmatched = kind_of(edition), list[Pair](), dict[str, Name]()
     chosen = well_named(documents, problems, edition, splits, by_id=source is not None)
-    listed = None
+    golds = None
     if source is not None:
-        listed = documents_among_others(source, problems, edition, names=names)
+        golds = documents_among_others(source, problems, edition, names=names)
+    is_single = len(chosen) == 1
+    is_refused = _is_another(golds or [], problems, edition, is_single=is_single)
     keys = tuple(key for key in by if key not in SLICES)
-    golds = _Golds(listed, role, edition, len(chosen) == 1, keys, texts)
-    is_refused, tracks, unmatched = golds.is_another(problems), list[Pair](), dict[str, Name]()
     for document in chosen:
         with suppress(Stopped):  # which the problems say; the other documents are still checked
             predictions = read_rows(document, Role.PREDICTIONS, problems, edition)
             if predictions is None:
                 continue
-            problems.extend(kind_of(edition).check_predictions(predictions, edition))
+            problems.extend(kind.check_predictions(predictions, edition))
             problems.extend(check_doubled(predictions))
             name = edition.guess(document.base)
-            pairs = [] if is_refused else golds.pairs(document, predictions, name, problems)
-            if name is not None and not pairs and not is_refused:
+            if golds is None:
+                own = name or name_by_rows(predictions, edition)
+                tracks.append(Pair(own, predictions, None, in_sample=0, edition=edition))
+                problems.extend(check_pair(tracks[-1]))
+                continue
+            if is_refused:
+                continue
+            settings = problems, edition, role
+            found = _golds_of(document, predictions, golds, *settings, is_single=is_single)
+            if name is not None and not found:
                 unmatched[document.file] = name
-            for gold_document, part in pairs:
-                track = golds.track(name, part, gold_document, problems)
-                if track is not None:
-                    tracks.append(track)
-                    problems.extend(check_pair(track))
+            for gold_document, part in found:
+                has_texts = texts or part.texts is not None
+                rows = read_rows(gold_document, role, problems, edition, texts=has_texts)
+                if rows is None:
+                    continue
+                if keys or edition.item.unit:
+                    add_keys(rows, gold_document, keys, golds, edition)
+                own = name or edition.guess(gold_document.base) or name_by_rows(rows, edition)
+                tracks.append(align(own, part, rows, edition))
+                problems.extend(check_pair(tracks[-1]))
     problems.extend(check_golds_differ(tracks))
     scored = [t for t in tracks if role is Role.DATA or t.gold is None or t.gold.labelled]
     for unlabelled in (track.gold for track in tracks if track.gold and track not in scored):
         code = "gold-skipped" if scored else "gold-unlabelled"
-        found = "rows without labels" if unlabelled.n else "no usable rows"
-        problems.add(code, unlabelled.file, kind_of(edition).labels, found)
+        words = "rows without labels" if unlabelled.n else "no usable rows"
+        problems.add(code, unlabelled.file, kind.labels, words)
     for file, name in unmatched.items():
         code, wanted = "gold-skipped" if scored else "no-gold", f"{name.split}.{name.track}"
         problems.add(code, file, f"gold for {wanted.strip('.')}", f"none in {source}")
     return Checked(problems, sorted(scored, key=lambda track: track.name.order), edition)
 
 
-class _Golds(NamedTuple):
-    """The files that a submission is compared with; ``documents`` is ``None`` without any."""
+def _is_another(
+    golds: list[Document], problems: Problems, edition: Edition, *, is_single: bool
+) -> bool:
+    """Report gold of another data set, unless a file name contains a split and track."""
+    if not golds or (is_single and len(golds) == 1) or not edition.reads_own_form:
+        return False
+    if any(edition.guess(gold.base) for gold in golds):
+        return False
+    data = golds[0].read(Problems())
+    return data is not None and golds[0].refuse_another(data, problems)
 
-    documents: list[Document] | None
-    role: Role
-    edition: Edition
-    is_single: bool
-    keys: tuple[str, ...]
-    texts: bool
 
-    @property
-    def alone(self) -> Document | None:
-        """The file, if there is only one."""
-        return self.documents[0] if self.documents and len(self.documents) == 1 else None
-
-    def is_another(self, problems: Problems) -> bool:
-        """Report gold of another data set, unless a file name contains a split and track."""
-        own, listed = self.edition, self.documents
-        if not listed or (self.is_single and self.alone) or not own.reads_own_form:
-            return False
-        if any(own.guess(gold.base) for gold in listed):
-            return False
-        data = listed[0].read(Problems())
-        return data is not None and listed[0].refuse_another(data, problems)
-
-    def pairs(
-        self, document: Document, predictions: Rows, name: Name | None, problems: Problems
-    ) -> list[tuple[Document | None, Rows]]:
-        """Return the gold of a file, by name or by ids, each with the rows for it."""
-        if self.documents is None:
-            return [(None, predictions)]
-        is_certain = name is not None or (self.is_single and self.alone)
-        if not is_certain and self.edition.item.id == "string":
-            tables = [read_rows(it, self.role, Problems(), self.edition) for it in self.documents]
-            found, is_known = by_gold(predictions, tables)
-            if found:
-                files = ", ".join(table.file for place in found if (table := tables[place]))
-                problems.extend([unknown_ids(predictions, is_known, files)])
-                return [(self.documents[place], part) for place, part in found.items()]
-        settings = problems, self.edition, self.role
-        gold = gold_named(self.documents, document, name, *settings, is_single=self.is_single)
-        return [] if gold is None else [(gold, predictions)]
-
-    def track(
-        self, name: Name | None, predictions: Rows, document: Document | None, problems: Problems
-    ) -> Pair | None:
-        """Return predictions aligned with a file; ``None`` if the file cannot be read."""
-        edition = self.edition
-        if document is None:
-            own = name or name_by_rows(predictions, edition)
-            return Pair(own, predictions, None, in_sample=0, edition=edition)
-        texts = self.texts or predictions.texts is not None
-        gold = read_rows(document, self.role, problems, edition, texts=texts)
-        if gold is None:
-            return None
-        if self.keys or edition.item.unit:
-            add_keys(gold, document, self.keys, self.documents or [], edition)
-        own = name or edition.guess(document.base) or name_by_rows(gold, edition)
-        return align(own, predictions, gold, edition)
+def _golds_of(
+    document: Document,
+    predictions: Rows,
+    golds: list[Document],
+    problems: Problems,
+    edition: Edition,
+    role: Role,
+    *,
+    is_single: bool,
+) -> list[tuple[Document, Rows]]:
+    """Return the gold of a file, by name or by ids, each with the rows for it."""
+    name = edition.guess(document.base)
+    is_certain = name is not None or (is_single and len(golds) == 1)
+    if not is_certain and edition.item.id == "string":
+        tables = [read_rows(it, role, Problems(), edition) for it in golds]
+        found, is_known = by_gold(predictions, tables)
+        if found:
+            files = ", ".join(table.file for place in found if (table := tables[place]))
+            problems.extend([unknown_ids(predictions, is_known, files)])
+            return [(golds[place], part) for place, part in found.items()]
+    gold = gold_named(golds, document, name, problems, edition, role, is_single=is_single)
+    return [] if gold is None else [(gold, predictions)]

@@ -29,6 +29,8 @@ _EXPECTED = {
     "p-inverted": "p that rises with the gold's p",
     "p-reversed": "p that rises with the gold's p",
     "p-confidence": "the probability of Hallucination, whichever label the item has",
+    "label-votes": 'the majority of "labels"',
+    "p-votes": 'the share of Hallucination in "labels"',
 }
 
 
@@ -60,82 +62,73 @@ def _clash(label: Array, p: Array) -> NDArray[np.bool_]:
     return np.asarray(((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5)))
 
 
-def check_own_direction(table: Rows) -> Iterator[Problem]:
-    """Yield a problem if labels and p contradict each other in most items, without gold."""
-    unknown = np.full(table.n, -1, np.int8), np.full(table.n, np.nan)
-    return check_direction(table, (table.label, table.p, *unknown))
-
-
 def check_pair_direction(track: Any) -> Iterator[Problem]:
-    """Yield the problems of :func:`check_direction`, with gold if the gold is consistent."""
-    of_gold = [] if track.gold is None else [*check_own_direction(track.gold)]
-    yield from of_gold
-    if hasattr(track, "rows") and "label-against-p" not in {problem.code for problem in of_gold}:
-        yield from check_direction(track.predictions, track.columns)
-    else:
-        yield from check_own_direction(track.predictions)
-
-
-def check_direction(table: Rows, columns: Sequence[Array]) -> Iterator[Problem]:
     """Yield swapped labels, inverted p, and p that is the confidence in the item's own label."""
+    # With gold if the gold is consistent, else by labels and p of the predictions alone.
+    of_gold = [] if track.gold is None else [*_check_direction(track.gold)]
+    yield from of_gold
+    is_consistent = "label-against-p" not in {problem.code for problem in of_gold}
+    columns = track.columns if is_consistent and hasattr(track, "rows") else None
+    yield from _check_direction(track.predictions, columns)
+
+
+def _check_direction(table: Rows, columns: Sequence[Array] | None = None) -> Iterator[Problem]:
     # After the changes that the warnings advise, none of them is reported again.
-    label, p, _, _ = columns
-    rows = np.flatnonzero((label >= 0) & ~np.isnan(p))
+    unknown = np.full(table.n, -1, np.int8), np.full(table.n, np.nan)
+    columns = columns or (table.label, table.p, *unknown)
+    rows = np.flatnonzero((columns[0] >= 0) & ~np.isnan(columns[1]))
     if len(rows) < _FEWEST:
         return
     step = 1 + len(rows) // _ENOUGH
     label, p, gold_label, gold_p = (column[rows[::step]] for column in columns)
-    against = (
-        f"p that contradicts the label in {np.sum(_clash(label, p)) * step} of {len(rows)} items"
-    )
+    of_items = f"of {len(rows)} items"
+    against = f"p that contradicts the label in {np.sum(_clash(label, p)) * step} {of_items}"
     correlation = rho(p[~np.isnan(gold_p)], gold_p[~np.isnan(gold_p)])
     inverted = against if np.isnan(correlation) else f"a correlation of {correlation:.2f}"
     side = "at most" if p.max() <= 0.5 else "at least"
     is_two_sided = p.min() < 0.5 < p.max()
-    other = np.sum(label == 1 - gold_label) * step
     found = {
         "label-against-p": against,
-        "label-inverted": f"other labels in {other} of {len(rows)} items",
-        "p-inverted": inverted,
-        "p-reversed": inverted,
+        "label-inverted": f"other labels in {np.sum(label == 1 - gold_label) * step} {of_items}",
         "p-confidence": inverted if is_two_sided else f"p of {side} 0.5 in all items",
     }
     for code in _directions(label, p, gold_label, gold_p):
-        yield table.problem(code, _EXPECTED[code], found[code])
+        yield table.problem(code, _EXPECTED[code], found.get(code, inverted))
 
 
 def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Iterator[str]:
     """Yield the codes of necessary corrections; labels are swapped first."""
     by_label = _clearness(label, gold_label, gold_label >= 0)
     right = np.where(by_label <= -_CLEAR, 1 - label, label)  # once the labels are swapped back
-    low = right == 0
+    low, most = right == 0, max(10, len(p) // 2)
     is_two_sided, is_doubt = p.min() < 0.5 < p.max(), p.max() <= 0.5
-    is_confidence = not is_two_sided and _keeps_values(p) and _is_confidence(p, low, gold_p)
     known, turned = ~np.isnan(gold_p), np.where(low != is_doubt, 1 - p, p)
     by_p, by_turned = (_clearness(values, gold_p, known) for values in (p, turned))
     if is_two_sided:  # a confidence in labels by another threshold than 1/2
-        is_against = by_p < _CLEAR and _clash(right, p).sum() > max(10, len(p) // 2)
+        is_against = by_p < _CLEAR and _clash(right, p).sum() > most
         is_doubtful = is_against or by_p <= -_CLEAR
         least = max(abs(by_p), _CLEAR) if is_doubtful else abs(by_p) + _CLEAR
         is_confidence = abs(by_turned) > least
+    else:
+        is_confidence = _keeps_values(p) and _is_confidence(p, low, gold_p)
     if is_confidence:
         p, by_p = turned, by_turned
     clashing, alike = int(_clash(label, p).sum()), 0.0
     if is_two_sided or is_confidence:  # else the threshold is unknown
         alike = float(np.sum(p != 0.5) - 2 * clashing) / np.sqrt(len(p))
-    label_turn = p_turn = 1
-    is_contrary = is_two_sided and clashing > max(10, len(p) // 2)
+    is_contrary = is_two_sided and clashing > most
     if is_contrary and min(by_label, by_p) <= 0 and max(abs(by_label), abs(by_p)) < _CLEAR:
         yield "label-against-p"  # the gold does not show which of them is wrong
         return
+    label_turn = p_turn = 1
     if min(by_label, by_p) <= -_CLEAR or is_contrary:
         # The best of four ways, by what agrees: after the change it is still the best. Nothing is
         # turned against the gold.
         of_label = (1, -1) if by_label <= 0 else (1,)
         of_p = (1, -1) if by_p <= -_CLEAR or not known.any() else (1,)
-        ways = ((label_turn, p_turn) for p_turn in of_p for label_turn in of_label)
         label_turn, p_turn = max(
-            ways, key=lambda way: way[0] * by_label + way[1] * by_p + way[0] * way[1] * alike
+            ((turn, other) for other in of_p for turn in of_label),
+            key=lambda way: way[0] * by_label + way[1] * by_p + way[0] * way[1] * alike,
         )
     if label_turn < 0:
         yield "label-inverted"
@@ -197,26 +190,19 @@ def against_votes(gold: Rows) -> dict[str, NDArray[np.intp]]:
         return {}
     flagged, total = gold.votes.T
     share = flagged / np.maximum(total, 1)
+    # An even split allows both labels, and p may be rounded. A p of nan is never odd.
     by_label = np.where(gold.label == 1, share < 0.5, share > 0.5) & (gold.label >= 0)
-    by_p = np.abs(gold.p - share) > _ROUNDED  # False where p is nan
-    return {
-        code: np.flatnonzero(odd & (total > 0))
-        for code, odd in (("label-votes", by_label), ("p-votes", by_p))
-    }
+    odd = {"label-votes": by_label, "p-votes": np.abs(gold.p - share) > _ROUNDED}
+    return {code: np.flatnonzero(rows & (total > 0)) for code, rows in odd.items()}
 
 
 def check_votes(gold: Rows) -> Iterator[Problem]:
     """Yield one problem for labels and one for p if they disagree with the annotators' labels."""
-    # An even split allows both labels, and p may be rounded.
-    expected = {
-        "label-votes": ("label", 'the majority of "labels"'),
-        "p-votes": (P, 'the share of Hallucination in "labels"'),
-    }
     for code, rows in against_votes(gold).items():
         if len(rows):
-            key, what = expected[code]
             found = f"another value in {counted(len(rows), 'item')}; this is the first"
-            yield gold.problem(code, what, found, int(rows[0]), key)
+            key = "label" if code == "label-votes" else P
+            yield gold.problem(code, _EXPECTED[code], found, int(rows[0]), key)
 
 
 def check_has_ids(table: Rows, kind: str, key: str) -> Iterator[Problem]:

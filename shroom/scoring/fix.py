@@ -18,17 +18,16 @@ from shroom.core.paths import Source, is_inside
 from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, ShroomError, Stopped
 from shroom.scoring.align import restored_order
-from shroom.scoring.check import check_documents
+from shroom.scoring.check import check_documents, sources_of
 from shroom.scoring.column_names import Names
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import well_named
 from shroom.scoring.file_names import Name, without_slips
-from shroom.scoring.in_memory import Data, as_source
+from shroom.scoring.in_memory import Data
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
-from shroom.scoring.rows import P
 from shroom.scoring.verdict import Checked
 
 #: The codes of problems that can sometimes be fixed.
@@ -64,15 +63,15 @@ def fix_submission(
 ) -> FixedSubmission:
     """Return a submission with all unambiguous mistakes fixed; nothing is written."""
     names = Names.of(columns, labels)
-    p = names.shown.get(P, P)
-    submission = as_source(submission, "predictions", p)
-    gold = None if gold is None else as_source(gold, "gold", p)
-    data = None if data is None else as_source(data, "data")
+    submission, gold, data = sources_of(submission, gold, data, names)
     problems, log = Problems(), Log(None if Problems.show_all else 3)
     reference = gold if gold is not None else data
     edition, _ = resolve(edition, reference)
     all_documents = documents(submission, problems, edition, submission=True, names=names)
-    all_documents = _renamed(all_documents, reference, log, edition, names)
+    candidates = []
+    if reference is not None:
+        candidates = documents_among_others(reference, Problems(), edition, names=names)
+    all_documents = _renamed(all_documents, candidates, log, edition)
     chosen = well_named(all_documents, problems, edition)
     fixed, as_they_are = [], []
     for document in all_documents:
@@ -159,35 +158,25 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
 
 
 def _renamed(
-    all_documents: list[Document],
-    reference: Source | None,
-    log: Log,
-    edition: Edition,
-    names: Names,
+    all_documents: list[Document], candidates: list[Document], log: Log, edition: Edition
 ) -> list[Document]:
     """Return the files, with corrected names if split and track are spelled differently."""
-    candidates = []
-    if reference is not None:
-        candidates = documents_among_others(reference, Problems(), edition, names=names)
-    # One file serves for one that is named directly, whatever they are called.
-    serves = len(candidates) == 1
-    as_they_are = [
-        (edition.parse if document.member else edition.guess)(document.base)
-        for document in all_documents
-    ]
-    meant = [
-        name if name or (serves and not it.member) else _name_meant(it, candidates, edition)
-        for it, name in zip(all_documents, as_they_are)
-    ]
-    counts = Counter(None if name is None else name.base for name in meant)
+    names_meant = []
+    for document in all_documents:
+        name = (edition.parse if document.member else edition.guess)(document.base)
+        # One file serves for one that is named directly, whatever they are called.
+        is_served = len(candidates) == 1 and not document.member
+        meant = name if name or is_served else _name_meant(document, candidates, edition)
+        names_meant.append((name, meant))
+    counts = Counter(meant and meant.base for _, meant in names_meant)
     renamed = []
-    for document, name, before in zip(all_documents, meant, as_they_are):
-        if name is None or counts[name.base] > 1 or name == before:
+    for document, (name, meant) in zip(all_documents, names_meant):
+        if meant is not None and counts[meant.base] == 1 and meant != name:
+            log.add("file-name", document.file, f"read as {meant.base}")
+            base = PurePosixPath(meant.base).stem + document.ending
+            renamed.append(replace(document, base=base))
+        else:
             renamed.append(document)
-            continue
-        log.add("file-name", document.file, f"read as {name.base}")
-        base = PurePosixPath(name.base).stem + document.ending
-        renamed.append(replace(document, base=base))
     return renamed
 
 

@@ -35,13 +35,8 @@ def with_in_sample(
         count = min(n, by_file.get(file, 0))
         marked.append(replace(track, in_sample=count))
         if count:
-            expected = "items that the detector has not seen"
-            problems.add(
-                "in-sample",
-                file,
-                expected,
-                f"{count} of {n} items that the detector was fitted on",
-            )
+            found = f"{count} of {n} items that the detector was fitted on"
+            problems.add("in-sample", file, "items that the detector has not seen", found)
     return marked
 
 
@@ -65,13 +60,13 @@ def in_sample_items(
     if isinstance(submission, InMemory):
         return {file.file: n for file in listed if (n := submission.in_sample.get(file.base))}
     named = [(document, name) for document in listed if (name := edition.parse(document.base))]
-    files = {(_folder(document), name.key): document.file for document, name in named}
-    counts = {
-        (_folder(record), key): count
-        for record in _records(submission, [document for document, _ in named], edition)
-        for key, count in _counts(record, problems, edition).items()
-    }
-    return {file: counts[key] for key, file in files.items() if counts.get(key)}
+    counts: dict[tuple[str, str, str], int] = {}
+    for record in _records(submission, [document for document, _ in named], edition):
+        for file, count in _counts(record, problems).items():
+            if name := edition.parse(file):
+                counts[(_folder(record), *name.key)] = count
+    found = {document.file: counts.get((_folder(document), *name.key)) for document, name in named}
+    return {file: count for file, count in found.items() if count}
 
 
 def _folder(document: Document) -> str:
@@ -86,17 +81,15 @@ def _records(
 ) -> Iterator[Document]:
     """Yield the records next to the files of a submission, or in its zip."""
     on_disk = {_folder(document) for document in listed if isinstance(document.content, Path)}
-    for folder in sorted(on_disk):
-        path = Path(folder, RUN_RECORD)
-        if path.is_file():
-            yield Document(str(path), RUN_RECORD, path)
+    paths = (Path(folder, RUN_RECORD) for folder in sorted(on_disk))
+    yield from (Document(str(path), RUN_RECORD, path) for path in paths if path.is_file())
     if not on_disk and Path(submission).is_file():  # what is wrong with the zip was reported
         members = documents(submission, Problems(), edition, junk=True, endings=(RUN_RECORD,))
         yield from (member for member in members if member.base == RUN_RECORD)
 
 
-def _counts(record: Document, problems: Problems, edition: Edition) -> dict[tuple[str, str], int]:
-    """Return the counts of a record by split and track; report a malformed record."""
+def _counts(record: Document, problems: Problems) -> dict[str, int]:
+    """Return the counts of a record by file; report a malformed record."""
     place, data = record.file, record.read(Problems())
     try:
         values = {} if data is None else json.loads(data)
@@ -104,8 +97,8 @@ def _counts(record: Document, problems: Problems, edition: Edition) -> dict[tupl
         problems.add("run-record", place, "the record of a run", f"invalid JSON: {error}")
         return {}
     counts = values.get(KEY, {}) if isinstance(values, dict) else {}
-    if not isinstance(counts, dict) or any(type(n) is not int or n < 0 for n in counts.values()):
-        expected = "the number of items for each file"
-        problems.add("run-record", place, expected, show(counts), key=KEY)
-        return {}
-    return {name.key: n for file, n in counts.items() if (name := edition.parse(file))}
+    if isinstance(counts, dict) and all(type(n) is int and n >= 0 for n in counts.values()):
+        return counts
+    expected = "the number of items for each file"
+    problems.add("run-record", place, expected, show(counts), key=KEY)
+    return {}

@@ -82,12 +82,10 @@ def _rename_keys(items: list[Any], edition: Edition) -> _Changes:
         if row.keys() <= known:
             continue
         meant = {n: n if n in known else _key_meant(n, edition) or n for n in row}
-        values: dict[str, list[Any]] = {}
-        for name, value in row.items():
-            values.setdefault(meant[name], []).append(value)
-        alike = {key for key, group in values.items() if all(v == group[0] for v in group)}
-        new = {meant[name] if meant[name] in alike else name: row[name] for name in row}
-        renamed.update((n, k) for n, k in meant.items() if n != k and k in alike)
+        first = {key: row[name] for name, key in reversed(meant.items())}
+        odd = {key for name, key in meant.items() if row[name] != first[key]}
+        new = {name if key in odd else key: row[name] for name, key in meant.items()}
+        renamed.update((n, k) for n, k in meant.items() if n != k and k not in odd)
         row.clear()
         row.update(new)
     for (name, key), count in renamed.items():
@@ -114,13 +112,12 @@ def _read_commas(items: list[Any], edition: Edition) -> _Changes:
     """Replace decimal commas in p, if no p of the file has a point."""
     rows = [row for row in _objects(items) if P in row]
     texts = [_without_zeros(row[P]) for row in rows]
-    if not any("," in text for text in texts) or not all(map(_COMMA.fullmatch, texts)):
-        return
-    rows = [row for row in rows if isinstance(row[P], str) and "," in row[P]]
-    for row in rows:
-        row[P] = row[P].replace(",", ".")
-    text = f"{edition.item.key(P)}: decimal comma replaced by a point"
-    yield "p-number", f"{text} in {counted(len(rows), 'item')}"
+    if any("," in text for text in texts) and all(map(_COMMA.fullmatch, texts)):
+        rows = [row for row in rows if isinstance(row[P], str) and "," in row[P]]
+        for row in rows:
+            row[P] = row[P].replace(",", ".")
+        text = f"{edition.item.key(P)}: decimal comma replaced by a point"
+        yield "p-number", f"{text} in {counted(len(rows), 'item')}"
 
 
 def _divide_percent(items: list[Any], edition: Edition) -> _Changes:
@@ -128,29 +125,26 @@ def _divide_percent(items: list[Any], edition: Edition) -> _Changes:
     rows = [row for row in _objects(items) if P in row]
     numbers = [p for row in rows if (p := decimal_in(row[P])) is not None]
     most = max(numbers, default=Decimal(0))
-    if len(numbers) < len(rows) or not _MOST_RATING < most <= 100:
-        return
-    if 2 * sum(p > 1 for p in numbers) <= sum(p > 0 for p in numbers):
+    are_many = 2 * sum(p > 1 for p in numbers) > sum(p > 0 for p in numbers)
+    if len(numbers) < len(rows) or not _MOST_RATING < most <= 100 or not are_many:
         return
     for row, p in zip(rows, numbers):
         row[P] = float(p / 100)
-    between = f"all between {min(numbers)} and {most}"
-    text = f"{edition.item.key(P)}: percentages divided by 100 ({between})"
-    yield "p-range", f"{text} in {counted(len(rows), 'item')}"
+    text = f"percentages divided by 100 (all between {min(numbers)} and {most})"
+    yield "p-range", f"{edition.item.key(P)}: {text} in {counted(len(rows), 'item')}"
 
 
 def _values(items: list[Any], edition: Edition) -> _Changes:
     """Correct the spelling of values."""
-    words = edition.file_labels
     for index, row in enumerate(items):
         if isinstance(row, Doubled):
             yield "key-doubled", f"item {index}: kept the last value of {named_doubled(row)}"
         for key, value in row.items() if isinstance(row, dict) else ():
             code, better = _meant(key, value, edition)
             if better is not value:
-                new = words.get(better, better) if key == "label" else better
-                changed = f"{show(value)} became {show(new)}"
-                yield code, f"item {index}: {edition.item.key(key)}: {changed}"
+                new = edition.file_labels.get(better, better) if key == "label" else better
+                place = f"item {index}: {edition.item.key(key)}"
+                yield code, f"{place}: {show(value)} became {show(new)}"
                 row[key] = better
 
 

@@ -36,9 +36,9 @@ LARGEST = 1e9
 
 def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
     """Refuse a submission with links, which could lead to the gold, or with too many files."""
-    problems = Problems()
+    problems, place = Problems(), str(folder)
     if folder.is_symlink():
-        problems.add("not-a-file", str(folder), "a file or folder", "a link")
+        problems.add("not-a-file", place, "a file or folder", "a link")
     labelled = (gold, *gold.rglob("*")) if gold else ()
     golds = {_identity(path.stat()) for path in labelled if path.is_file()}
     left, entries, size = [(folder, 1)] if folder.is_dir() else [], 0, 0
@@ -59,13 +59,12 @@ def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
                 size += about.st_size
         if depth > MAX_DEPTH:
             expected = f"folders nested at most {MAX_DEPTH} levels deep"
-            problems.add("zip-members", str(folder), expected, "more")
+            problems.add("zip-members", place, expected, "more")
             break
     if entries > MAX_ENTRIES:
-        expected = f"at most {MAX_ENTRIES} files and folders"
-        problems.add("zip-members", str(folder), expected, "more")
+        problems.add("zip-members", place, f"at most {MAX_ENTRIES} files and folders", "more")
     if size > archives.MAX_BYTES:
-        archives.too_large(archives.MAX_BYTES).report(str(folder), problems)
+        archives.too_large(archives.MAX_BYTES).report(place, problems)
     if problems.errors:
         raise InvalidInput(problems)
 
@@ -128,14 +127,11 @@ def platform_scores(score: Score) -> dict[str, float]:
     """Return the scores for the platforms: a finite number for the key of every column."""
     # Codabench ranks a submission without a number first, so undefined scores become the worst.
     if len({result.track for result in score.results}) < len(score.results):
-        problems = Problems()
+        problems, expected = Problems(), "one split, as the platforms require"
         listed = ", ".join(f"{result.split} {result.track}" for result in score.results)
-        problems.add(
-            "splits-mixed", "the submission", "one split, as the platforms require", listed
-        )
+        problems.add("splits-mixed", "the submission", expected, listed)
         raise InvalidInput(problems)
-    by_track = {MEAN: score.mean}
-    by_track.update((result.track, result.scores) for result in score.results)
+    by_track = {MEAN: score.mean, **{result.track: result.scores for result in score.results}}
     scores = {}
     for column, worst in _worst(score.edition):
         value = by_track.get(column.track, {}).get(column.metric)
@@ -173,20 +169,12 @@ def missing_tracks(score: Score, gold: Source) -> list[Problem]:
     present = {result.track for result in score.results}
     listed = [] if is_pipe(gold) else documents_among_others(gold, Problems(), edition)
     there = {name.track for it in listed if (name := edition.guess(it.base)) is not None}
-    columns = edition.platform_columns(tuple(m.name for m in ranking_metrics(edition)))
-    counts = {
-        track: " and ".join(
-            dict.fromkeys(f"{values[column.key]:g}" for column in columns if column.track == track)
-        )
-        for track in edition.track_names
-    }
-    return [
-        Problem(
-            "track-missing",
-            "the submission",
-            f"the {track} track",
-            f"no predictions for this track, so its scores are {counts[track] or 'missing'}",
-        )
-        for track in edition.track_names
-        if track in (there or edition.track_names) and track not in present
-    ]
+    warnings = []
+    for track in edition.track_names:
+        if track not in present and track in (there or edition.track_names):
+            own = [values[column.key] for column, _ in _worst(edition) if column.track == track]
+            shown = " and ".join(dict.fromkeys(f"{value:g}" for value in own)) or "missing"
+            found = f"no predictions for this track, so its scores are {shown}"
+            warning = Problem("track-missing", "the submission", f"the {track} track", found)
+            warnings.append(warning)
+    return warnings

@@ -288,16 +288,10 @@ def _of_one_type(values: list[Any]) -> list[Any]:
 
 def signature(track: str, gold: Rows, align: str, edition: Edition, *more: str) -> str:
     """Return everything that a score depends on, in one line; ``align`` is ``id`` or ``order``."""
-    parts = {
-        "v": __version__,
-        "edition": "@".join(filter(None, (edition.name, digest(edition)))),
-        **({"track": track} if track else {}),
-        "n": gold.n,
-        "gold": gold.hash,
-        "align": align,
-    }
-    named = (f"{key}:{value}" for key, value in parts.items())
-    return "|".join(("shroom", *named, kind_of(edition).signature, *more))
+    name = "@".join(filter(None, (edition.name, digest(edition))))
+    parts = ["shroom", f"v:{__version__}", f"edition:{name}", f"track:{track}" if track else ""]
+    parts += [f"n:{gold.n}", f"gold:{gold.hash}", f"align:{align}", kind_of(edition).signature]
+    return "|".join(filter(None, (*parts, *more)))
 
 
 def joined(signatures: Iterable[str]) -> str:

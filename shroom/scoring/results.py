@@ -113,9 +113,8 @@ class TrackScore(Plain):
     @property
     def parts(self) -> dict[str, tuple[int, dict[str, Estimate]]]:
         """The number of items and the scores, for all items (with an empty name) and by slice."""
-        parts: dict[str, tuple[int, dict[str, Estimate]]] = {
-            "": (self.n, score_cells(self.scores, self.intervals, self.in_sample))
-        }
+        whole = score_cells(self.scores, self.intervals, self.in_sample)
+        parts = {"": (self.n, whole)}
         for key, slices in self.slices.items():
             for word, part in slices.items():
                 scores = {name: part[name] for name in self.scores if name in part}
@@ -224,13 +223,9 @@ class Score(Result):
         notes = [self.signature]
         if self.intervals.resamples:
             notes.append(self._intervals_line())
-        parts = [
-            (f"{result.title} {name}".strip(), cells)
-            for is_slice in (False, True)
-            for result in self.results
-            for name, (_, cells) in result.parts.items()
-            if bool(name) == is_slice
-        ]
+        named = [(it.title, *part) for it in self.results for part in it.parts.items()]
+        named.sort(key=lambda part: bool(part[1]))  # all items first, then the slices
+        parts = [(f"{title} {name}".strip(), cells) for title, name, (_, cells) in named]
         if any(cell.value is None for _, cells in parts for cell in cells.values()):
             notes.append(WHY_UNDEFINED)
         notes += footnote((it.title, it.in_sample, it.n) for it in self.results)
@@ -252,9 +247,7 @@ class Score(Result):
         """The mean under its key; for several splits, the means by split."""
         count = Counter(result.split for result in self.results)
         means = {it.split: {"tracks": count[it.split], **it.whole} for it in self.mean_results}
-        if len(means) > 1:
-            return {"means": means}
-        return {"mean": next(iter(means.values()))} if means else {}
+        return {"means": means} if len(means) > 1 else dict(zip(["mean"], means.values()))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -300,9 +293,8 @@ def _rows(result: TrackScore) -> list[Row]:
     for name, (n, cells) in result.parts.items():
         shown = (n, *(cells.get(it, "") for it in names))
         rows.append((f"  {name}", *shown) if name else Whole((result.title, *shown)))
-    floors = ((name, score_cells(floor, {})) for name, floor in result.floors.items())
-    rows[1:1] = [
-        Beside((f"  {floor_or_reference(name)}: {name}", "", *(cells.get(it, "") for it in names)))
-        for name, cells in floors
-    ]
+    for place, (name, floor) in enumerate(result.floors.items(), 1):
+        cells = score_cells(floor, {})
+        figures = (cells.get(it, "") for it in names)
+        rows.insert(place, Beside((f"  {floor_or_reference(name)}: {name}", "", *figures)))
     return rows

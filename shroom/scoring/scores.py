@@ -12,7 +12,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, UnknownName
 from shroom.metrics.base import Metric
 from shroom.metrics.cluster_bootstrap import clustered, places
-from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, Scored, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
@@ -20,7 +20,7 @@ from shroom.scoring.in_memory import Data
 from shroom.scoring.kinds.base import kind_of, with_ranking_metrics
 from shroom.scoring.result import signature
 from shroom.scoring.results import Score, TrackScore, flat
-from shroom.scoring.rows import SLICES, Group
+from shroom.scoring.rows import SLICES
 from shroom.scoring.slices import group_of, missing, missing_units, slice_keys, unit_of, with_unit
 from shroom.scoring.verdict import Checked
 
@@ -78,16 +78,8 @@ def score(
     if gold is None:
         raise ShroomError("gold: expected a path, rows or a data frame, got None")
     keys = slice_keys(by)
-    checked = check(
-        submission,
-        gold,
-        splits=splits,
-        by=keys,
-        limit=limit,
-        edition=edition,
-        columns=columns,
-        labels=labels,
-    )
+    names: dict[str, Any] = {"columns": columns, "labels": labels}
+    checked = check(submission, gold, splits=splits, by=keys, limit=limit, edition=edition, **names)
     return score_checked(checked, by=keys, metrics=metrics, intervals=intervals)
 
 
@@ -100,21 +92,20 @@ def score_checked(
 ) -> Score:
     """Return the scores of a submission that has been checked; see :func:`score`."""
     checked.raise_for_errors()
-    problems = checked.problems
-    computed = with_ranking_metrics(checked.edition, metrics)
+    problems, edition, tracks = checked.problems, checked.edition, checked.aligned
+    computed = with_ranking_metrics(edition, metrics)
     asked = () if tuple(by) == SLICES else by
-    lacking = [missing(track.gold, asked) for track in checked.aligned]
+    lacking = [missing(track.gold, asked) for track in tracks]
     for key in asked:
         if key not in SLICES and all(key in sentences for sentences in lacking):
             raise UnknownName(lacking[0][key])
-    intervals = with_unit(intervals, (track.gold for track in checked.aligned), checked.edition)
-    results = [_score_track(track, by, computed, intervals, problems) for track in checked.aligned]
+    intervals = with_unit(intervals, (track.gold for track in tracks), edition)
+    results = [_score_track(track, by, computed, intervals, problems) for track in tracks]
     warnings = [problem for problem in problems if problem.severity == "warning"]
     unsliced = [sentence for sentences in lacking for sentence in sentences.values()]
     if intervals.resamples:
-        notes = (missing_units(track.gold, checked.edition) for track in checked.aligned)
-        unsliced += filter(None, notes)
-    return Score(results, warnings, intervals, unsliced, checked.edition, checked.aligned)
+        unsliced += filter(None, (missing_units(track.gold, edition) for track in tracks))
+    return Score(results, warnings, intervals, unsliced, edition, tracks)
 
 
 def _score_track(
@@ -124,16 +115,29 @@ def _score_track(
     settings: Intervals,
     problems: Problems,
 ) -> TrackScore:
-    gold, predictions = track.gold, track.predictions
-    columns = track.columns
+    gold, predictions, columns = track.gold, track.predictions, track.columns
     scored = [(metric, metric.statistics(*columns)) for metric in metrics]
-    unit = unit_of(gold, track.edition)
-    scores, intervals = estimates(_by_unit(scored, unit), settings)
+    unit, known = unit_of(gold, track.edition), dict[bytes, dict[str, Any]]()
+
+    def estimated(rows: Any) -> Any:
+        part = [(metric, statistics[rows]) for metric, statistics in scored]
+        if unit is not None:
+            units = places(unit[rows].tolist())
+            part = [clustered(*pair, units) for pair in part]
+        return estimates(part, settings)
+
+    def slice_of(mask: NDArray[np.bool_]) -> dict[str, Any]:
+        same = np.packbits(mask).tobytes()  # slices by several keys may have the same rows
+        if same not in known:
+            rows = np.flatnonzero(mask)
+            known[same] = {"n": len(rows), **flat(*estimated(rows))}
+        return dict(known[same])
+
+    scores, intervals = estimated(slice(None))
     if scores.get("rho", 0.0) is None and not problems.count("p-constant", predictions.file):
         expected = "at least two different values in p and in the gold"
         problems.add("rho-undefined", predictions.file, expected, "a constant")
-    groups = {key: group_of(gold, key) for key in by}
-    by_rows: dict[bytes, dict[str, Any]] = {}
+    groups = {key: group for key in by if (group := group_of(gold, key))}
     return TrackScore(
         track=track.name.track,
         split=track.name.split,
@@ -141,38 +145,10 @@ def _score_track(
         scores=scores,
         intervals=intervals,
         slices={
-            key: _slices(group, scored, unit, settings, by_rows)
+            key: {word: slice_of(group.place == i) for i, word in enumerate(group.words)}
             for key, group in groups.items()
-            if group
         },
         floors=kind_of(track.edition).floors(gold, metrics, track.edition),
         signature=signature(track.name.track, gold, track.alignment, track.edition),
         in_sample=track.in_sample,
     )
-
-
-def _by_unit(scored: Scored, unit: NDArray[np.intp] | None) -> Scored:
-    """Return metrics and statistics by unit, if the items belong to units."""
-    return scored if unit is None else [clustered(*pair, unit) for pair in scored]
-
-
-def _slices(
-    group: Group,
-    scored: Scored,
-    unit: NDArray[np.intp] | None,
-    settings: Intervals,
-    by_rows: dict[bytes, dict[str, Any]],
-) -> dict[str, dict[str, Any]]:
-    """Return the slices by one key; ``by_rows`` caches slices with the same rows."""
-    slices = {}
-    for place, word in enumerate(group.words):
-        mask = group.place == place
-        same = np.packbits(mask).tobytes()
-        if same not in by_rows:
-            rows = np.flatnonzero(mask)
-            of_rows = [(metric, statistics[rows]) for metric, statistics in scored]
-            inside = None if unit is None else places(unit[rows].tolist())
-            part = estimates(_by_unit(of_rows, inside), settings)
-            by_rows[same] = {"n": len(rows), **flat(*part)}
-        slices[word] = dict(by_rows[same])
-    return slices

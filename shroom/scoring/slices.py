@@ -66,20 +66,18 @@ def group_of(gold: Rows, key: str) -> Group | None:
 
 def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
     """Return a sentence for each requested key by which the items cannot be sliced."""
-    no_votes = f"in some items, p(Hallucination) cannot be a share of {MAX_VOTES} or fewer votes"
     sentences = {}
-    for key in asked:
-        if group_of(gold, key) is None:
-            name, near = printable(key), ""
-            if key == "agreement":
-                why = no_votes
-            elif key in gold.keys:
-                why = f"{name} is not a string, a number or a boolean"
-            else:
-                why, near = f"no item has {name}", nearest(key, gold.keys)
-            sentences[key] = f"{printable(gold.file)}: {why}, so there are no slices by {name}" + (
-                f";{near}" if near else ""
-            )
+    for key in (key for key in asked if group_of(gold, key) is None):
+        name, near = printable(key), ""
+        if key == "agreement":
+            share = f"a share of {MAX_VOTES} or fewer votes"
+            why = f"in some items, p(Hallucination) cannot be {share}"
+        elif key in gold.keys:
+            why = f"{name} is not a string, a number or a boolean"
+        else:
+            why, near = f"no item has {name}", nearest(key, gold.keys)
+        none = f"{printable(gold.file)}: {why}, so there are no slices by {name}"
+        sentences[key] = f"{none};{near}" if near else none
     return sentences
 
 

@@ -97,11 +97,8 @@ class Column(NamedTuple):
         cell = row[self.place]
         if self.ends:
             return cell.ends if isinstance(cell, Estimate) else ""
-        return str(Estimate(cell)) if cell is None or isinstance(cell, float) else _safe(cell)
-
-
-def _safe(cell: Cell) -> str:
-    return printable(str(cell))
+        shown = Estimate(cell) if cell is None or isinstance(cell, float) else cell
+        return printable(str(shown))
 
 
 @dataclass(frozen=True)
@@ -167,11 +164,8 @@ class Table:
         heads = ("\n".join(map(printable, it.head.split("\n"))) for it in columns)
         grid: list[tuple[str, ...] | None] = [tuple(heads)]
         for row in self.rows:
-            if row is None:
-                grid.append(None)
-                continue
-            grid.append(tuple(column.shown(row) for column in columns))
-            if self.below:
+            grid.append(None if row is None else tuple(it.shown(row) for it in columns))
+            if self.below and row is not None:
                 ends = tuple(it._replace(ends=True).shown(row) for it in columns)
                 grid += [ends] if any(ends) else []
         return grid
@@ -192,8 +186,9 @@ def _lines(table: Table) -> list[str]:
         head, *rows = table.grid()
         left = sum(column.place < table.left for column in table.columns(ends=not table.below))
         rule = [None] if any(head or ()) else []
-        if table.letters:
-            rows = [row and _shortened(row, left, table.letters) for row in rows]
+        if letters := table.letters:
+            short = ([shortened(it, letters) for it in row or ()][:left] for row in rows)
+            rows = [row and (*words, *row[left:]) for row, words in zip(rows, short)]
         cells = align([head, *rule, *rows], left=left, indent=table.indent, width=table.width)
         lines += [(blanks + line).rstrip() for line in cells[not rule :]]
     for note in map(printable, table.notes):
@@ -201,10 +196,6 @@ def _lines(table: Table) -> list[str]:
         shown = f"{table.verdict}: {note[2:]}" if has_verdict else note
         lines += [blanks + line for line in _wrapped(shown, table.width)]
     return lines
-
-
-def _shortened(row: tuple[str, ...], left: int, letters: int) -> tuple[str, ...]:
-    return (*(shortened(cell, letters) for cell in row[:left]), *row[left:])
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
@@ -223,27 +214,21 @@ def markdown(tables: Iterable[Table]) -> str:
         for line in table.about:
             lines += ["", _escaped(line)]
         if table.rows:
-            cells = [
-                [_escaped(it.replace("\n", " ")) for it in row]
-                for row in table.grid()
-                if row is not None
-            ]
+            grid = [row for row in table.grid() if row is not None]
+            cells = ([_escaped(it.replace("\n", " ")) for it in row] for row in grid)
             head, *rows = (f"| {' | '.join(row)} |" for row in cells)
             columns = table.columns(ends=not table.below)
             rule = "|".join(":---" if it.place < table.left else "---:" for it in columns)
             lines += ["", head, f"|{rule}|", *rows]
         for listed, notes in groupby(table.notes, key=lambda note: bool(is_item(note))):
-            if listed:
-                lines += ["", *(_item(note, nested=bool(table.verdict)) for note in notes)]
-                continue
+            lines += [""] if listed else []
             for note in notes:
-                lines += ["", f"`{printable(note)}`" if is_code(note) else _escaped(note)]
+                if listed:
+                    blanks = note[: len(note) - len(note.lstrip(" "))] if table.verdict else ""
+                    lines.append(f"{blanks}- {_escaped(is_item(note))}")
+                else:
+                    lines += ["", f"`{printable(note)}`" if is_code(note) else _escaped(note)]
     return "\n".join(lines[1:]) + "\n"
-
-
-def _item(note: str, *, nested: bool) -> str:
-    blanks = note[: len(note) - len(note.lstrip(" "))] if nested else ""
-    return f"{blanks}- {_escaped(is_item(note))}"
 
 
 def is_item(note: str) -> str:

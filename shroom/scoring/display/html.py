@@ -120,7 +120,7 @@ def one_table(table: Table, label: str) -> str:
     """Return the rows of a table; a script can sort it if it has no parts."""
     columns = table.columns(ends=not table.below)
     rows = [row for row in table.rows if row is not None]
-    spans = {it.place: _span(marked) for it in columns if (marked := _marked(it.place, rows))}
+    spans = {it.place: span for it in columns if (span := _span(it.place, rows))}
     bodies, looks = "", []
     for look, part in groupby(table.rows, key=lambda row: row and getattr(row, "look", "plain")):
         if look:
@@ -130,15 +130,14 @@ def one_table(table: Table, label: str) -> str:
     caption = counted(len(rows), "row")
     name = escape(printable(label)) or caption
     heads = "</tr>\n<tr>".join(_heads(columns, table, spans))
-    figures, above = dict[int, str](), ""
+    marks, above = list[str](), ""
     for column in columns:
         over, _, head = column.head.rpartition("\n")
         above = over or above
-        if not column.ends:
-            figures[column.place] = f"{above} {head}".strip()
-    scales = ((figures[place], *spans[place]) for place in sorted(spans))
-    marks = ", ".join(f"{name} {low:.3g} to {high:.3g}" for name, low, high in scales)
-    legend = f"Dots show the figures, and bars show their intervals. Scales: {marks}."
+        if column.place in spans and not column.ends:
+            low, high = spans[column.place]
+            marks.append(f"{above} {head}".strip() + f" {low:.3g} to {high:.3g}")
+    legend = f"Dots show the figures, and bars show their intervals. Scales: {', '.join(marks)}."
     look = ' class="sortable"' if looks.count("plain") == 1 and Whole.look not in looks else ""
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{name}">\n'
@@ -150,23 +149,19 @@ def one_table(table: Table, label: str) -> str:
 
 def _heads(columns: Sequence[Column], table: Table, spans: Mapping[int, Span]) -> list[str]:
     """Return the row of heads, and before it the row of common heads if there are any."""
-    parts, cells = [it.head.rpartition("\n") for it in columns], list[str]()
-    heads = "".join(
-        _head(it._replace(head=own), table, spans) for it, (_, _, own) in zip(columns, parts)
-    )
-    starts = [place for place, (above, _, _) in enumerate(parts) if above]
-    if not starts:
-        return [heads]
-    for start, end in zip([0, *starts], [*starts, len(parts)]):
-        tag, scope = ("th", ' scope="colgroup" class="over"') if parts[start][0] else ("td", "")
-        cells.append(f'<{tag}{scope} colspan="{end - start}">{escape(parts[start][0])}</{tag}>')
-    return ["".join(cells), heads]
+    above, _, own = zip(*(it.head.rpartition("\n") for it in columns))
+    heads = "".join(_head(it._replace(head=head), table, spans) for it, head in zip(columns, own))
+    starts, cells = [place for place, head in enumerate(above) if head], ""
+    for start, end in zip([0, *starts], [*starts, len(above)]):
+        tag, scope = ("th", ' scope="colgroup" class="over"') if above[start] else ("td", "")
+        cells += f'<{tag}{scope} colspan="{end - start}">{escape(above[start])}</{tag}>'
+    return [cells, heads] if starts else [heads]
 
 
 def _head(column: Column, table: Table, spans: Mapping[int, Span]) -> str:
     is_figure = column.place >= table.left
     # A head without words cannot be pressed, so the column of names gets one.
-    head = column.head or "" if is_figure else column.head or "name"
+    head = column.head or ("" if is_figure else "name")
     more = ' class="n"' * is_figure
     if head:
         more += f' data-kind="{"number" if is_figure else "text"}"'
@@ -193,6 +188,7 @@ def _rows(
 
 def _cell(column: Column, row: Row, table: Table, spans: Mapping[int, Span]) -> str:
     cell, shown = row[column.place], escape(column.shown(row).strip())
+    is_figure, is_group = column.place >= table.left, column.head and column.head == table.groups
     value: object = cell
     if isinstance(cell, Estimate):
         cell = _without_nan(cell)
@@ -206,14 +202,15 @@ def _cell(column: Column, row: Row, table: Table, spans: Mapping[int, Span]) -> 
             shown = f'<span class="why">{shown}</span>'
         elif table.below and ends:
             shown += f'<br><span class="note">{ends}</span>'
-    elif isinstance(cell, str) and column.place >= table.left:
+    elif isinstance(cell, str) and is_figure:
         number = re.search(r"[-+]?\d[\d.]*", cell.replace("−", "-"))
         value = number and number[0]
     known = "" if value is None else escape(printable(str(value)))
-    if column.place >= table.left:
-        if column.head and column.head == table.groups and shown:
+    if is_figure:
+        if is_group and shown:
             shown = f'<span class="group">{shown}</span>'
-        look = "n words" if isinstance(cell, str) and _has_words(cell) else "n"
+        has_words = isinstance(cell, str) and " " in cell and any(map(str.isalpha, cell))
+        look = "n words" if has_words else "n"
         return f'<td class="{look}" data-value="{known}">{shown}</td>'
     tag, more = ("td", "") if column.place else ("th", ' scope="row"')
     return f'<{tag}{more} class="name" data-value="{known}"><bdi>{shown}</bdi></{tag}>'
@@ -225,10 +222,6 @@ def _without_nan(cell: Estimate) -> Estimate:
     return cell._replace(value=value, ci=ci)
 
 
-def _has_words(cell: str) -> bool:
-    return " " in cell and any(map(str.isalpha, cell))
-
-
 def _interval(estimate: Estimate) -> str:
     """Return an interval as HTML, with the meaning of its sign if it has one."""
     if not isinstance(estimate.ci, Marked):
@@ -237,16 +230,13 @@ def _interval(estimate: Estimate) -> str:
     return interval(tuple(estimate.ci)) + sign
 
 
-def _marked(place: int, rows: Iterable[Row]) -> list[Estimate]:
-    """Return the estimates of a column that have intervals."""
-    cells = (row[place] for row in rows)
-    estimates = [_without_nan(cell) for cell in cells if isinstance(cell, Estimate)]
-    return [it for it in estimates if it.value is not None and it.ci]
-
-
-def _span(marked: Sequence[Estimate]) -> Span:
-    """Return the ends of the scale on which figures are drawn."""
+def _span(place: int, rows: Iterable[Row]) -> Span | None:
+    """Return the ends of the scale on which a column is drawn; ``None`` without intervals."""
+    cells = [_without_nan(cell) for row in rows if isinstance(cell := row[place], Estimate)]
+    marked = [it for it in cells if it.value is not None and it.ci]
     ends = [end for it in marked for end in (it.value or 0.0, *(it.ci or ()))]
+    if not marked:
+        return None
     if any(it.form == ROSE for it in marked):
         return min(-1, math.floor(min(ends))), max(1, math.ceil(max(ends)))
     if any(it.form == "d" for it in marked):
@@ -258,15 +248,12 @@ def _span(marked: Sequence[Estimate]) -> Span:
 
 def _whisker(value: float, bounds: Sequence[float], span: Span) -> str:
     """Return a dot for the value and a bar for its interval on a line with these ends."""
-    start, end = _place(bounds[0], span), _place(bounds[1], span)
-    bar = f'<i style="left:{start:g}%;width:{end - start:g}%"></i>'
-    dot = f'<b style="left:{_place(value, span):g}%"></b>'
-    return f'<span class="bar" aria-hidden="true">{bar}{dot}</span>'
-
-
-def _place(value: float, span: tuple[float, float]) -> float:
     low, high = span
-    return round(100 * min(1.0, max(0.0, (value - low) / (high - low))), 2)
+    shares = ((it - low) / (high - low) for it in (*bounds, value))
+    start, end, place = (round(100 * min(1.0, max(0.0, share)), 2) for share in shares)
+    bar = f'<i style="left:{start:g}%;width:{end - start:g}%"></i>'
+    dot = f'<b style="left:{place:g}%"></b>'
+    return f'<span class="bar" aria-hidden="true">{bar}{dot}</span>'
 
 
 def inside(selector: str) -> str:

@@ -130,15 +130,12 @@ def starred(shown: str, in_sample: int) -> str:
 
 def footnote(cases: Iterable[tuple[str, int, int]], more: str = "") -> list[str]:
     """Return the meaning of the star from each system's in-sample and total number of items."""
-    names: dict[str, list[str]] = {}
+    names: dict[str, dict[str, None]] = {}
     for name, in_sample, n in cases:
         if in_sample:
-            systems = names.setdefault(f"{in_sample} of these {n} items", [])
-            systems += [] if name in systems else [printable(name)]
-    if len(names) == 1:
-        listed = next(iter(names))
-    else:
-        listed = ", ".join(f"{items} ({', '.join(systems)})" for items, systems in names.items())
+            names.setdefault(f"{in_sample} of these {n} items", {})[printable(name)] = None
+    several = (f"{items} ({', '.join(systems)})" for items, systems in names.items())
+    listed = ", ".join(several if len(names) > 1 else names)
     return [f"{STAR} in-sample: the detector was fitted on {listed}{more}"] if names else []
 
 
@@ -155,14 +152,12 @@ def align(
     rows: Sequence[Row | None], *, left: int = 1, indent: int = 0, width: int | None = None
 ) -> list[str]:
     """Return rows as aligned lines, ``left`` columns to the left; ``None`` is a rule."""
-    cells = [row for row in rows if row is not None]
     for sign, bare in ((STAR, (STAR, "]")), (DOUBT, (DOUBT,))):
-        marked = {
-            i for i in range(left, len(cells[0])) if any(row[i].endswith(sign) for row in cells[1:])
-        }
-        if marked:
-            rows = [row and _padded(row, marked, bare) for row in rows]
-            cells = [row for row in rows if row is not None]
+        cells = [row for row in rows if row is not None]
+        columns = range(left, len(cells[0]))
+        marked = {i for i in columns if any(row[i].endswith(sign) for row in cells[1:])}
+        rows = [row and _padded(row, marked, bare) for row in rows]
+    cells = [row for row in rows if row is not None]
     shown = [i for i in range(len(cells[0])) if any(row[i] for row in cells[1:])]
     widths = {i: max(len(it) for row in cells for it in row[i].split("\n")) for i in shown}
     lines: list[str] = []

@@ -21,7 +21,6 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.metrics.correlation import rho
 from shroom.scoring.editions.files import built_in
 from shroom.scoring.file_choice import gold_named
-from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import in_sample_items
 from shroom.scoring.input_files import Document, documents
 from shroom.scoring.result import signature
@@ -59,20 +58,19 @@ def check(submission: Source) -> Problems:
         try:
             sorted(item["id"] for item in items if "id" in item and _is_test(document))
         except TypeError:
-            expected = "ids that Python can sort"
-            problems.add("official", document.file, expected, "a mix of types")
+            problems.add("official", document.file, "ids that Python can sort", "a mix of types")
     return problems
 
 
 def score(submission: Source, gold: Source) -> Score:
     """Return the scores of the organisers' program; raise an error if it would have failed."""
-    problems = Problems()
+    problems, results = Problems(), []
     golds = documents(gold, problems, _edition())
     read = _read(submission, problems)
     in_sample = in_sample_items(submission, [it for it, _ in read], problems, _edition())
-    results = []
     for document, items in read:
-        result = _score_file(document, items, golds, problems)
+        table = _gold_for(document, golds, problems)
+        result = None if table is None else _score_file(document, items, table, problems)
         if result is not None:
             count = min(result.n, in_sample.get(document.file, 0))
             results.append(replace(result, in_sample=count))
@@ -126,13 +124,13 @@ def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | Non
         problems.add("official", document.file, "a list of objects", show(items))
         return None
     keys = ("label", P, "id") if _is_test(document) else ("label", P)
+    labels = " or ".join(f'"{label}"' for label in LABELS)
     for index, item in enumerate(items):
         for key in keys:
             if key not in item:
                 problems.add("official", document.file, f'the key "{key}"', "none", index=index)
         if "label" in item and item["label"] not in [*LABELS]:
-            expected = " or ".join(f'"{label}"' for label in LABELS)
-            problems.add("official", document.file, expected, show(item["label"]), index=index)
+            problems.add("official", document.file, labels, show(item["label"]), index=index)
     return items
 
 
@@ -140,10 +138,9 @@ def _is_test(document: Document) -> bool:
     return document.base.startswith("test.")
 
 
-def _gold_for(
-    document: Document, name: Name, golds: list[Document], problems: Problems
-) -> Rows | None:
+def _gold_for(document: Document, golds: list[Document], problems: Problems) -> Rows | None:
     is_single = not any(it.member for it in golds)
+    name = _edition().parse(document.base)
     gold = gold_named(golds, document, name, problems, _edition(), is_single=is_single)
     if gold is None:
         problems.add("no-gold", document.file, f"gold named {document.base}", "none")
@@ -156,12 +153,8 @@ def _gold_for(
 
 
 def _score_file(
-    document: Document, items: list[dict[str, Any]], golds: list[Document], problems: Problems
+    document: Document, items: list[dict[str, Any]], gold: Rows, problems: Problems
 ) -> TrackScore | None:
-    split, track, _ = document.base.split(".")
-    gold = _gold_for(document, _edition().name_of(split, track), golds, problems)
-    if gold is None:
-        return None
     if len(items) != gold.n:
         problems.add("official", document.file, f"{gold.n} items", f"{len(items)}")
         return None
@@ -173,6 +166,7 @@ def _score_file(
     x = _ranked_as([item[P] for item in items], document, problems)
     if problems.errors > before or x is None:
         return None
+    split, track, _ = document.base.split(".")
     labels = np.array([item["label"] == Label.HALLUCINATION.value for item in items])
     has_nan = x.dtype.kind == "f" and bool(np.isnan(x).any())
     correlation = math.nan if has_nan else rho(x, gold.p[order])
@@ -218,6 +212,5 @@ def _ranked_as(values: list[Any], document: Document, problems: Problems) -> Any
         column = np.asarray(values)
         if column.ndim == 1 and column.dtype.kind in "biufU":
             return column
-    expected = "p that can be ranked"
-    problems.add("official", document.file, expected, "null, lists or other values")
+    problems.add("official", document.file, "p that can be ranked", "null, lists or other values")
     return None

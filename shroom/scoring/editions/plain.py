@@ -32,16 +32,12 @@ _TEXTS = re.compile(
 class _Mistakes(list[str]):
     """What is wrong with plain values."""
 
-    #: How many of the mistakes do not hinder reading: the rest is checked with the value meant.
-    passable = 0
+    #: How many of the mistakes hinder reading; otherwise the rest is checked with the value meant.
+    fatal = 0
 
-    @property
-    def fatal(self) -> int:
-        return len(self) - self.passable
-
-    def pass_over(self, mistake: str) -> None:
+    def add_fatal(self, mistake: str) -> None:
         self.append(mistake)
-        self.passable += 1
+        self.fatal += 1
 
 
 class WrongEdition(ShroomError):  # noqa: N818 - like other errors of the kit
@@ -159,13 +155,13 @@ def _typed(kind: Any, value: Any, place: str, problems: _Mistakes) -> Any:
             choices = arguments if base is typing.Literal else [each.value for each in base]
             expected = f"one of {', '.join(choices)}"
             if meant := closest(value, choices):
-                problems.pass_over(f"{place}: expected {expected}, got {show(value)}")
+                problems.append(f"{place}: expected {expected}, got {show(value)}")
                 return meant if base is typing.Literal else base(meant)
-        problems.append(f"{place}: expected {expected}, got {show(value)}")
+        problems.add_fatal(f"{place}: expected {expected}, got {show(value)}")
         return None
     if type(value) is not base and not (base is float and type(value) is int):
         got = show(str(value) if isinstance(value, (dt.date, dt.time)) else value)
-        problems.append(f"{place or 'the file'}: expected {_name_of(base)}, got {got}")
+        problems.add_fatal(f"{place or 'the file'}: expected {_name_of(base)}, got {got}")
     return value
 
 
@@ -178,15 +174,15 @@ def _object(kind: Any, value: Mapping[str, Any], place: str, problems: _Mistakes
             parts[key] = _typed(types[key], part, f"{above}{key}", problems)
             continue
         hint = nearest(key, types) or f" the keys are {', '.join(types)}"
-        problems.pass_over(f"{above}{key}: unknown key;{hint}")
+        problems.append(f"{above}{key}: unknown key;{hint}")
         meant, own = closest(key, types), _Mistakes()
         if meant and meant not in value:
             read = _typed(types[meant], part, f"{above}{key}", own)
-            parts.update({meant: read} if not own else {})
+            parts.update({} if own else {meant: read})
     for field in dataclasses.fields(kind):
         is_needed = field.default is field.default_factory is dataclasses.MISSING
         if is_needed and field.name not in {*value, *parts}:
-            problems.append(f"{above}{field.name}: missing; this key is required")
+            problems.add_fatal(f"{above}{field.name}: missing; this key is required")
     return kind(**parts) if problems.fatal == before else None
 
 

@@ -47,17 +47,14 @@ def warnings_of(edition: Edition) -> Iterator[str]:
     used = {phase.split for phase in edition.phases}
     for index, split in enumerate(edition.splits):
         if used and split.submitted and split.name not in used:
-            yield (
-                f"splits[{index}]: the split {split.name} has no phase, so 'shroom bundle' leaves "
-                "the split out; add a phase, or set submitted = false"
-            )
+            why = "has no phase, so 'shroom bundle' leaves the split out"
+            fix = "add a phase, or set submitted = false"
+            yield f"splits[{index}]: the split {split.name} {why}; {fix}"
     for index, phase in enumerate(edition.phases):
         for before in edition.phases[:index]:
             if phase.blind and not before.blind and before.split == phase.split:
-                yield (
-                    f"phases[{index}]: the phase {phase.name} is blind, but the earlier phase "
-                    f"{before.name} shows scores of the same split, {phase.split}"
-                )
+                why = f"the earlier phase {before.name} shows scores of the same split"
+                yield f"phases[{index}]: the phase {phase.name} is blind, but {why}, {phase.split}"
 
 
 def _contradictions(edition: Edition) -> Iterator[str]:
@@ -79,15 +76,14 @@ def _contradictions(edition: Edition) -> Iterator[str]:
     }
     for key, names in named.items():
         for index, name in enumerate(names):
+            place = f"{key}[{index}]"
             if name in names[:index]:
-                yield f"{key}[{index}]: the name '{name}' is used twice; choose another one"
+                yield f"{place}: the name '{name}' is used twice; choose another one"
             if not name.isprintable():
-                yield f"{key}[{index}]: the name contains control characters; remove them"
+                yield f"{place}: the name contains control characters; remove them"
             if key in ("tracks", "splits") and not re.fullmatch(r"[^\s/\\]+", name):
-                yield (
-                    f"{key}[{index}].name: use no spaces or slashes, because file names contain "
-                    "this name"
-                )
+                why = "because file names contain this name"
+                yield f"{place}.name: use no spaces or slashes, {why}"
     yield from _wrong_files(edition)
     yield from _wrong_keys(edition.item.keys)
     yield from _wrong_annotation(edition.annotation, edition.item.id_key)
@@ -100,13 +96,11 @@ def _wrong_annotation(annotation: Annotation, id_key: str) -> Iterator[str]:
     kind, labels, aspects = annotation.kind, annotation.labels, annotation.aspects
     keys = [aspect.key for aspect in aspects] + [id_key]
     for index, aspect in enumerate(aspects):
+        place = f"annotation.aspects[{index}]"
         if keys.count(aspect.key) > 1:
-            yield f"annotation.aspects[{index}].key: the key '{aspect.key}' is used twice"
+            yield f"{place}.key: the key '{aspect.key}' is used twice"
         if aspect.yes == aspect.no:
-            yield (
-                f"annotation.aspects[{index}].no: expected an answer that differs from the value "
-                "of 'yes'"
-            )
+            yield f"{place}.no: expected an answer that differs from the value of 'yes'"
     if kind == "binary" and labels and not are_two_labels(labels):
         yield f"annotation.labels: expected {TWO_LABELS}"
     if kind == "labelled-spans" and not labels:
@@ -150,10 +144,8 @@ def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
         elif list(keys.values()).count(theirs) > 1:
             yield f"{place}: the key '{theirs}' is used twice; choose another one"
         elif theirs in KEYS and theirs not in keys:
-            yield (
-                f"{place}: '{theirs}' is also a key of the kit; set item.keys.{theirs} to another "
-                "name"
-            )
+            fix = f"set item.keys.{theirs} to another name"
+            yield f"{place}: '{theirs}' is also a key of the kit; {fix}"
 
 
 def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
@@ -213,11 +205,8 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
     for index, phase in enumerate(edition.phases):
         place = f"phases[{index}]"
         if phase.split not in edition.submitted:
-            submitted = ", ".join(edition.submitted)
-            yield (
-                f"{place}.split: expected a split with submitted = true ({submitted}), got "
-                f"'{phase.split}'"
-            )
+            expected = f"a split with submitted = true ({', '.join(edition.submitted)})"
+            yield f"{place}.split: expected {expected}, got '{phase.split}'"
         if phase.per_day < 1 or phase.total < 1:
             yield f"{place}: per_day and total must be at least 1"
         days = {"start": phase.start, "end": phase.end}
@@ -236,7 +225,6 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             yield f"{place}.end: the end must be after the start, {phase.start}"
         last = before and (before.closes or before.opens)
         if before and last and opens and opens <= last:
-            what, after = ("end", before.end) if before.end else ("start", before.start)
-            what += " of the previous phase"
-            yield f"{place}.start: the start must be after the {what}, {after}"
+            what, day = ("end", before.end) if before.end else ("start", before.start)
+            yield f"{place}.start: the start must be after the {what} of the previous phase, {day}"
         before = phase if phase.start or phase.end else before
