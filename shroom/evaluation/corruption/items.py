@@ -88,10 +88,6 @@ class Item:
         return tokens(self.premise)
 
     @cached_property
-    def knowledge_tokens(self) -> list[Token]:
-        return tokens(self.knowledge)
-
-    @cached_property
     def first(self) -> int:
         """The place of the first token after a dictionary label in brackets, such as (rare)."""
         texts = [token.text for token in self.tokens]

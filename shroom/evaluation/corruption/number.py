@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like
+from shroom.evaluation.corruption.items import tokens as split
 from shroom.evaluation.corruption.wordlists import Unit, kinds, numbers, units, words
 
 #: Longer numbers are codes.
@@ -69,7 +70,7 @@ def edits(item: Item, _pool: Pool) -> list[Edit]:
     own = quantities(item.tokens)
     given = [*own, *quantities(item.premise_tokens)]
     used = {worth for quantity in given for worth in quantity.worth(quantity.number)}
-    knowledge = {quantity.number for quantity in quantities(item.knowledge_tokens)}
+    knowledge = {quantity.number for quantity in quantities(split(item.knowledge))}
     number_edits: list[Edit] = []
     for quantity in own:
         others = _others(quantity, item.tokens, knowledge)

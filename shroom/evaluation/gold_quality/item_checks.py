@@ -298,9 +298,4 @@ def _span_contradictions(row: Mapping[str, Any], kind: str, hyp: str) -> Iterato
             yield "annotation-outside"
 
 
-_BY_KIND = {
-    "binary": _binary,
-    "aspects": _aspects,
-    "spans": _spans,
-    "labelled-spans": _spans,
-}
+_BY_KIND = {"binary": _binary, "aspects": _aspects, "spans": _spans, "labelled-spans": _spans}
