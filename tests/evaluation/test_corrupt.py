@@ -108,7 +108,7 @@ NUMBERS = [
     ("It has two hundred and five rooms.", "two hundred and five"),
     ("This is the third time.", "third"), ("Seven cats came.", "Seven"),
     ("She left in 1987.", "1987"), ("It cost 3 million.", "3"),
-    ("They won some and five medals.", "five"),
+    ("They won some and five and left.", "five"),
 ]  # fmt: skip
 
 

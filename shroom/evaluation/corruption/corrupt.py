@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from itertools import compress
 from typing import Any
 
 from shroom.core.datapoint import Datapoint, Label
@@ -26,12 +26,10 @@ ANY_LANGUAGE = "pairing"
 #: A method is a function from an item and the pool to the edits of the item's hypothesis.
 METHODS = Registry(
     "method",
-    {
-        ANY_LANGUAGE: Entry("shroom.evaluation.corruption.corrupt:pairing"),
-        **{
-            name: Entry(f"shroom.evaluation.corruption.{name}:edits")
-            for name in ("entity", "number", "negation")
-        },
+    {ANY_LANGUAGE: Entry("shroom.evaluation.corruption.corrupt:pairing")}
+    | {
+        name: Entry(f"shroom.evaluation.corruption.{name}:edits")
+        for name in ("entity", "number", "negation")
     },
 )
 #: The largest p of a faithful datapoint: at most one of five annotators objects.
@@ -99,23 +97,19 @@ def corruptions(
 
 def _changes(edit: Edit, item: Item, pool: Pool) -> bool:
     hyp = edit.apply(item.hyp)
-    same = normalised(hyp) == normalised(item.hyp)
-    return bool(hyp.strip()) and not same and not pool.is_faithful(item, hyp)
+    is_new = normalised(hyp) not in ("", normalised(item.hyp))
+    return is_new and not pool.is_faithful(item, hyp)
 
 
 def pairing(item: Item, pool: Pool) -> list[Edit]:
     """Return the edit to the hypothesis of another item of the same task and similar length."""
-    for other in islice(_others(item, pool), _REACH):
+    others = pool.by_task[item.point.task.name]
+    start = draws(pool.seed, *item.key).randrange(len(others))
+    for place in range(start, start + min(_REACH, len(others))):
+        other = others[place % len(others)]
         if _fits(item, other) and not pool.is_faithful(item, other.hyp):
             return [Edit(0, len(item.hyp), item.hyp, other.hyp)]
     return []
-
-
-def _others(item: Item, pool: Pool) -> Iterator[Item]:
-    items = pool.by_task[item.point.task.name]
-    start = draws(pool.seed, *item.key).randrange(len(items))
-    yield from islice(items, start, None)
-    yield from islice(items, start)
 
 
 def _fits(item: Item, other: Item) -> bool:
@@ -182,18 +176,16 @@ def corrupted_data(
 
     With ``even``, only items that can be corrupted are kept, each with one of its corruptions.
     """
-    faithful = [
-        item
-        for item in items
-        if is_faithful(item.point, max_p=max_p, assume_faithful=assume_faithful)
+    known = [
+        is_faithful(item.point, max_p=max_p, assume_faithful=assume_faithful) for item in items
     ]
+    faithful = [*compress(items, known)]
     if not faithful:
         unlabelled = sum(item.point.p is None and item.point.label is None for item in items)
-        way_out = (
-            f"to use the unlabelled items ({unlabelled}) as faithful items, add --assume-faithful"
-            if unlabelled and not assume_faithful
-            else "choose data whose hypotheses are supported by their premises, or raise --max-p"
-        )
+        way_out = "choose data whose hypotheses are supported by their premises, or raise --max-p"
+        if unlabelled and not assume_faithful:
+            use = f"use the unlabelled items ({unlabelled}) as faithful items"
+            way_out = f"to {use}, add --assume-faithful"
         raise ShroomError(f"none of the {len(items)} items is known to be faithful; {way_out}")
     corrupted = corruptions(faithful, methods, seed, even=even)
     counts = Counter(one.method for of_item in corrupted for one in of_item)
@@ -205,24 +197,17 @@ def corrupted_data(
     rows = []
     for item, of_item in zip(faithful, corrupted):
         if of_item or not even:
-            rows.append(_row(item, item.point))
-        rows += [_row(item, one.datapoint, one.method, one.edit) for one in of_item]
-    return CorruptedData(
-        rows,
-        len(items),
-        len(faithful),
-        sum(not item.is_english for item in faithful),
-        {name: counts[name] for name in methods},
-        seed,
-    )
+            rows.append(_row(item, item.point, None, None))
+        rows += [_row(item, one.datapoint, one.method, asdict(one.edit)) for one in of_item]
+    foreign = sum(not item.is_english for item in faithful)
+    by_method = {name: counts[name] for name in methods}
+    return CorruptedData(rows, len(items), len(faithful), foreign, by_method, seed)
 
 
-def _row(
-    origin: Item, point: Datapoint, method: str | None = None, edit: Edit | None = None
-) -> dict[str, Any]:
+def _row(item: Item, point: Datapoint, method: str | None, edit: Any) -> dict[str, Any]:
     """Return a datapoint in SHROOM's form, without an id, because two rows cannot share one."""
     p = 0.0 if point.p is None else point.p
     label = point.label or (Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION)
-    place = {"file": origin.file, "index": origin.index, "id": origin.point.id}
-    corruption = {"method": method, "edit": edit and asdict(edit), "of": place}
+    place = {"file": item.file, "index": item.index, "id": item.point.id}
+    corruption = {"method": method, "edit": edit, "of": place}
     return {**row_of(replace(point, id=None, label=label, p=p)), "corruption": corruption}

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from shroom.evaluation.corruption.items import Edit, Item, Pool, draws, like, tokens
@@ -37,62 +36,60 @@ _AMBIGUOUS = frozenset({"May", "March", "August", "Frank", "Polish", "Jack", "Ha
 _MAX_CAPITALS = 0.6
 
 
-def edits(item: Item, pool: Pool) -> list[Edit]:
-    """Return edits that replace a name of the hypothesis by a name that is in neither text."""
-    near = {word.removesuffix("'s") for word in item.vocabulary}
-    name_edits: list[Edit] = []
-    for name in names_in(item.hyp):
-        place = next((n for n, word in enumerate(item.tokens) if word.start == name.start), None)
-        if place is None or place < item.first or item.hyp.count(name.text) > 1:
-            continue
-        fitting = [other for other in _from_knowledge(item, name) if _is_new(other, near)]
-        listed = (other for other in _listed(item, name, pool) if _is_new(other, near))
-        offered = fitting or islice(listed, _OFFERED)
-        name_edits += [_edit(item, place, name, other) for other in offered]
-    return name_edits
-
-
-def _from_knowledge(item: Item, name: Name) -> list[str]:
-    named = dict.fromkeys(it.text for it in names_in(item.knowledge) if it.kind == name.kind)
-    articles = with_article()
-    return [other for other in named if (other in articles) == (name.text in articles)]
-
-
-def _listed(item: Item, name: Name, pool: Pool) -> Iterator[str]:
-    """Yield the listed names of a kind in random order; they need an article if the name does."""
-    groups, articles = groups_of(name.kind), with_article()
-    free = _has_article(item.hyp, name.start) and name.text in articles
-    everyone = [
-        group[0]
-        for group in groups
-        if name.text not in group and (free or (group[0] in articles) == (name.text in articles))
-    ]
-    yield from draws(pool.seed, name.text, *item.key).sample(everyone, len(everyone))
-
-
-def _has_article(text: str, start: int) -> bool:
-    return text[:start].casefold().endswith("the ")
-
-
-def _edit(item: Item, place: int, name: Name, other: str) -> Edit:
-    if name.text in with_article() and _has_article(item.hyp, name.start):
-        article = item.tokens[place - 1]
-        after = f"{article.text} {other}" if other in with_article() else like(other, article.text)
-        return Edit(article.start, name.end, item.hyp[article.start : name.end], after)
-    return item.replacing(place, name.end, other)
-
-
-def _is_new(other: str, near: set[str]) -> bool:
-    """Return whether no word of a name, or of its other names, is in the texts."""
-    texts = chain([other], same_names().get(other, ()))
-    return not {word.low for text in texts for word in tokens(text)} & near
-
-
 class Name(NamedTuple):
     start: int
     end: int
     text: str
     kind: str
+
+
+def edits(item: Item, pool: Pool) -> list[Edit]:
+    """Return edits that replace a name of the hypothesis by a name that is in neither text."""
+    near = {word.removesuffix("'s") for word in item.vocabulary}
+
+    def is_new(other: str) -> bool:
+        """Return whether no word of a name, or of its other names, is in the texts."""
+        texts = " ".join([other, *same_names().get(other, ())])
+        return near.isdisjoint(word.low for word in tokens(texts))
+
+    places = {word.start: place for place, word in enumerate(item.tokens)}
+    name_edits: list[Edit] = []
+    for name in names_in(item.hyp):
+        place = places.get(name.start, -1)
+        if place < item.first or item.hyp.count(name.text) > 1:
+            continue
+        known = dict.fromkeys(it.text for it in names_in(item.knowledge) if it.kind == name.kind)
+        fitting = [it for it in known if _is_alike(it, name.text) and is_new(it)]
+        offered = fitting or islice(filter(is_new, _listed(item, name, pool)), _OFFERED)
+        name_edits += [_edit(item, place, name, other) for other in offered]
+    return name_edits
+
+
+def _is_alike(name: str, other: str) -> bool:
+    """Return whether both names need an article, or neither does."""
+    return (name in with_article()) == (other in with_article())
+
+
+def _has_article(item: Item, name: Name) -> bool:
+    """Return whether a name that needs an article has one."""
+    before = item.hyp[: name.start].casefold()
+    return name.text in with_article() and before.endswith("the ")
+
+
+def _listed(item: Item, name: Name, pool: Pool) -> list[str]:
+    """Return the listed names of a kind in random order; they need an article if the name does."""
+    is_free = _has_article(item, name)
+    others = [group[0] for group in groups_of(name.kind) if name.text not in group]
+    fitting = [other for other in others if is_free or _is_alike(other, name.text)]
+    return draws(pool.seed, name.text, *item.key).sample(fitting, len(fitting))
+
+
+def _edit(item: Item, place: int, name: Name, other: str) -> Edit:
+    if not _has_article(item, name):
+        return item.replacing(place, name.end, other)
+    article = item.tokens[place - 1]
+    after = f"{article.text} {other}" if other in with_article() else like(other, article.text)
+    return Edit(article.start, name.end, item.hyp[article.start : name.end], after)
 
 
 @functools.lru_cache(maxsize=64)  # the turns of a dialogue share one text of knowledge
@@ -105,28 +102,28 @@ def names_in(text: str) -> list[Name]:
     return [name for name in named if name]
 
 
+def _name(text: str, start: int, run: str) -> Name | None:
+    """Return the name in a run of capitalised words, or ``None`` if its kind is unknown."""
+    first, _, rest = run.partition(" ")
+    while first.casefold() in words("function_words") and first not in kinds():  # May, the month
+        start, run = start + len(first) + 1, rest
+        first, _, rest = run.partition(" ")
+    run = re.sub(r"['’]s?$", "", run)
+    before, after = text[:start], text[start + len(run) :]
+    kind = _kind_of(run)
+    is_titled = _TITLED.search(before) and run.isalpha() and run not in _OFFICES
+    if is_titled:
+        kind = "surname"
+    begins = _SENTENCE_START.search(before)
+    is_part = kind != "surname" and _PART_BEFORE.search(before) and not begins
+    if not kind or (begins and run in _AMBIGUOUS) or is_part or _PART_AFTER.match(after):
+        return None
+    return Name(start, start + len(run), run, kind)
+
+
 def _kind_of(name: str) -> str:
     """Return the kind of a name; empty if unknown."""
     first, _, last = name.partition(" ")
-    if name in kinds():
-        return kinds()[name]
-    is_full = kinds().get(first) in ("man", "woman") and re.fullmatch(r"[A-Z][a-z]{2,}", last)
-    return f"{kinds()[first]} name" if is_full else ""
-
-
-def _name(text: str, start: int, run: str) -> Name | None:
-    """Return the name in a run of capitalised words, or ``None`` if its kind is unknown."""
-    while (first := run.partition(" ")[0]).casefold() in words("function_words"):
-        if first in kinds():  # May, the month
-            break
-        start += len(first) + 1
-        run = run[len(first) + 1 :]
-    run = re.sub(r"['’]s?$", "", run)
-    before, after = text[:start], text[start + len(run) :]
-    is_titled = _TITLED.search(before) and run.isalpha() and run not in _OFFICES
-    kind = "surname" if is_titled else _kind_of(run)
-    begins = _SENTENCE_START.search(before)
-    if not kind or (begins and run in _AMBIGUOUS):
-        return None
-    is_part = kind != "surname" and _PART_BEFORE.search(before) and not begins
-    return None if is_part or _PART_AFTER.match(after) else Name(start, start + len(run), run, kind)
+    kind = kinds().get(first, "")
+    is_full = kind in ("man", "woman") and re.fullmatch(r"[A-Z][a-z]{2,}", last)
+    return kinds().get(name, f"{kind} name" if is_full else "")

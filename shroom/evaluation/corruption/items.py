@@ -75,25 +75,23 @@ class Item:
         """Everything that the hypothesis may be compared with."""
         return f"{self.point.src}\n{' '.join(self.point.tgts)}"
 
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (self.point.task.name, self.point.src, *self.point.tgts, self.hyp)
+
     @cached_property
     def tokens(self) -> list[Token]:
         return tokens(self.hyp)
-
-    @cached_property
-    def first(self) -> int:
-        """The place of the first token after a dictionary label in brackets, such as (rare)."""
-        if not self.tokens or self.tokens[0].text != "(":
-            return 0
-        closing = (n for n, token in enumerate(self.tokens) if token.text == ")")
-        return next(closing, -1) + 1
 
     @cached_property
     def premise_tokens(self) -> list[Token]:
         return tokens(self.premise)
 
     @cached_property
-    def knowledge_tokens(self) -> list[Token]:
-        return tokens(self.knowledge)
+    def first(self) -> int:
+        """The place of the first token after a dictionary label in brackets, such as (rare)."""
+        texts = [token.text for token in self.tokens]
+        return texts.index(")") + 1 if texts[:1] == ["("] and ")" in texts else 0
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
@@ -115,31 +113,21 @@ class Item:
     @cached_property
     def is_english(self) -> bool:
         """Whether the hypothesis seems to be English by its script and frequent words."""
-        letters = [char for char in self.hyp if char.isalpha()]
-        latin = sum(char < "\u0250" for char in letters)
+        latin = [char < "\u0250" for char in self.hyp if char.isalpha()]
         lows = [token.low for token in self.tokens if token.text[0].isalpha()]
-        english_vocabulary = (words("function_words") | words("cardinals")) - words("shared_words")
-        english_words = sum(low in english_vocabulary for low in lows)
-        foreign_words = sum(low in words("foreign_words") for low in lows)
-        return (
-            2 * latin >= len(letters)
-            and foreign_words <= english_words
-            and (english_words > 0 or len(lows) <= _FEW)
-        )
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        return (self.point.task.name, self.point.src, *self.point.tgts, self.point.hyp)
+        frequent = (words("function_words") | words("cardinals")) - words("shared_words")
+        english = sum(low in frequent for low in lows)
+        foreign = sum(low in words("foreign_words") for low in lows)
+        is_latin, is_short = 2 * sum(latin) >= len(latin), len(lows) <= _FEW
+        return is_latin and foreign <= english and (english > 0 or is_short)
 
     def replacing(self, place: int, end: int, after: str) -> Edit:
         """Return the edit from a token to ``end``; a preceding a or an is adapted to ``after``."""
-        start = self.tokens[place].start
-        if place and self.tokens[place - 1].low in ("a", "an"):
-            article = self.tokens[place - 1]
-            fitting = like("an" if _VOWEL.match(after) else "a", article.text)
-            if article.low != fitting.lower():
-                after = fitting + self.hyp[article.end : start] + after
-                start = article.start
+        start, article = self.tokens[place].start, at(self.tokens, place - 1)
+        fitting = "an" if _VOWEL.match(after) else "a"
+        if article.low in ("a", "an") and article.low != fitting:
+            after = like(fitting, article.text) + self.hyp[article.end : start] + after
+            start = article.start
         return Edit(start, end, self.hyp[start:end], after)
 
 
@@ -154,7 +142,7 @@ class Pool:
         by_key = {item.key: item for item in self.items}
         by_task: dict[str, list[Item]] = {}
         for key in draws(self.seed).sample(sorted(by_key), len(by_key)):
-            by_task.setdefault(by_key[key].point.task.name, []).append(by_key[key])
+            by_task.setdefault(key[0], []).append(by_key[key])
         return by_task
 
     @cached_property
@@ -171,10 +159,8 @@ class Pool:
 
 
 def _content(listed: Sequence[Token]) -> frozenset[str]:
-    plain = words("function_words")
-    return frozenset(
-        token.low for token in listed if token.low not in plain and token.low[0].isalnum()
-    )
+    lows = {token.low for token in listed if token.low[0].isalnum()}
+    return frozenset(lows - words("function_words"))
 
 
 def draws(*key: object) -> random.Random:

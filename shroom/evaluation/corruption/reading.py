@@ -31,52 +31,55 @@ _P_BY_LABEL = {**dict.fromkeys(_FAITHFUL, 0.0), **dict.fromkeys(_UNFAITHFUL, 1.0
 _LABELS = f"one of {', '.join(sorted(_P_BY_LABEL))}"
 
 
+#: A datapoint, and what else its dialogue tells.
+_Point = tuple[Datapoint, str]
+
+
 def read(
     source: Source, problems: Problems | None = None, edition: Edition | Source | None = None
 ) -> list[Item]:
     """Return the items of a source, each of its files read in its own form."""
     problems = Problems() if problems is None else problems
-    own_files: list[tuple[str, list[tuple[Datapoint, str]]]] = []
+    files: list[tuple[str, list[_Point]]] = []
 
     def others(documents: list[Document]) -> list[Document]:
-        rest = []
-        for document in documents:
-            points = _read(document, problems)
-            if points is None:
-                rest.append(document)
-            else:
-                own_files.append((document.base, points))
-        return rest
+        listed = [(document, _read(document, problems)) for document in documents]
+        files.extend((document.base, points) for document, points in listed if points is not None)
+        return [document for document, points in listed if points is None]
 
-    files = [
-        (file.base, [(point, "") for point in file.datapoints])
-        for file in read_files(source, problems, others, edition)
-    ]
+    in_own_form = read_files(source, problems, others, edition)
+    files += [(file.base, [(point, "") for point in file.datapoints]) for file in in_own_form]
     return [
         Item(point, knowledge, base, index)
-        for base, points in sorted(files + own_files, key=lambda file: file[0])
+        for base, points in sorted(files, key=lambda file: file[0])
         for index, (point, knowledge) in enumerate(points)
     ]
 
 
-def _read(document: Document, problems: Problems) -> list[tuple[Datapoint, str]] | None:
+def _read(document: Document, problems: Problems) -> list[_Point] | None:
     """Return pairs or dialogues with the knowledge of each; ``None`` for a file of another form."""
     data = document.read(Problems())
     row = {} if data is None else document.row_at(data, 0)
-    of_pairs = "hyp" not in row and (HYPOTHESIS in row or document.ending in CSV)
-    if data is None or not (of_pairs or row.keys() >= _DIALOGUE):
+    are_pairs = "hyp" not in row and (HYPOTHESIS in row or document.ending in CSV)
+    if data is None or not (are_pairs or row.keys() >= _DIALOGUE):
         return None
-    points: list[tuple[Datapoint, str]] = []
+    points: list[_Point] = []
     with suppress(Stopped):  # the reason is among the problems
-        rows = document.iter_items(data, problems)
-        points.extend((_pairs if of_pairs else _responses)(rows, document.file, problems))
+        rows = enumerate(document.iter_items(data, problems))
+        points.extend((_pairs if are_pairs else _responses)(rows, document.file, problems))
     return points
 
 
-def _pairs(rows: Iterable[Any], file: str, problems: Problems) -> Iterator[tuple[Datapoint, str]]:
+#: The keys of annotations; the first one with a value counts.
+_ANNOTATIONS = (P, "p", "label")
+#: The form of pairs, whose ids are not used.
+_PAIRS = Edition("pairs", "Pairs", 0, item=editions.Item(id="none"))
+
+
+def _pairs(rows: Iterable[tuple[int, Any]], file: str, problems: Problems) -> Iterator[_Point]:
     """Yield each pair of premise and hypothesis as a datapoint, without knowledge."""
     reader = Reader(Role.DATA, file, problems, _PAIRS)
-    for index, row in enumerate(rows):
+    for index, row in rows:
         if reader.begins(index, row):
             label = next((key for key in _ANNOTATIONS if row.get(key) is not None), "")
             used = {key: it for key, it in row.items() if key == label or key not in _ANNOTATIONS}
@@ -96,10 +99,6 @@ def _label(value: Any) -> Read:
     return _P_BY_LABEL.get(word), faults
 
 
-#: The keys of annotations; the first one with a value counts.
-_ANNOTATIONS = (P, "p", "label")
-#: The form of pairs, whose ids are not used.
-_PAIRS = Edition("pairs", "Pairs", 0, item=editions.Item(id="none"))
 #: The fields of a pair.
 _FIELDS = Fields(
     (
@@ -109,19 +108,15 @@ _FIELDS = Fields(
         Field("task", lambda it: (TASKS.get(str(it), Task.TS), ()), Task.TS, is_needed=False),
     )
 )
-
-
 #: The keys of a dialogue of Wizard of Wikipedia, the source of Conv-FEVER.
 _DIALOGUE = frozenset({"chosen_topic", "dialog"})
 #: The value if the wizard used no sentence.
 _UNUSED = "no_passages_used"
 
 
-def _responses(
-    dialogues: Iterable[Any], file: str, problems: Problems
-) -> Iterator[tuple[Datapoint, str]]:
+def _responses(rows: Iterable[tuple[int, Any]], file: str, problems: Problems) -> Iterator[_Point]:
     """Yield each response of a wizard as a faithful datapoint, with the dialogue's knowledge."""
-    for index, dialogue in enumerate(dialogues):
+    for index, dialogue in rows:
         turns = dialogue.get("dialog") if isinstance(dialogue, dict) else None
         if not isinstance(turns, list) or not all(map(_is_turn, turns)):
             expected, actual = "a dialogue with a list of turns, each with its text", show(dialogue)
@@ -130,11 +125,9 @@ def _responses(
         passages = [turn.get("retrieved_passages") for turn in turns]
         knowledge = "\n".join(_texts([dialogue.get("chosen_topic_passage"), passages]))
         for place, turn in enumerate(turns):
-            checked = (text for text in _texts(turn.get("checked_sentence")) if text != _UNUSED)
-            sentence = next(checked, "")
-            if "wizard" in str(turn.get("speaker")).lower() and sentence:
-                before = [earlier["text"] for earlier in turns[:place]]
-                premise = "\n".join([sentence, *before])
+            checked = [text for text in _texts(turn.get("checked_sentence")) if text != _UNUSED]
+            if "wizard" in str(turn.get("speaker")).lower() and checked and checked[0]:
+                premise = "\n".join([checked[0], *(earlier["text"] for earlier in turns[:place])])
                 yield pair(premise, turn["text"], 0.0, "human"), knowledge
 
 

@@ -25,11 +25,12 @@ def lines(name: str) -> list[str]:
 @functools.cache
 def words(name: str) -> frozenset[str]:
     """Return a list of words; a line may have several."""
-    return frozenset(word for line in lines(name) for word in line.split())
+    return frozenset(" ".join(lines(name)).split())
 
 
 @functools.cache
 def auxiliaries() -> dict[str, str]:
+    """Return the auxiliary of each one-word negation."""
     rows = [line.split() for line in lines("auxiliaries")]
     return {negated: plain for plain, *others in rows for negated in others}
 
@@ -43,22 +44,17 @@ def numbers(kind: str) -> dict[str, int]:
 
 @functools.cache
 def units() -> dict[str, Unit]:
-    listed = {}
-    for line in lines("units"):
-        dimension, factor, *spellings = line.split()
-        listed.update(dict.fromkeys(spellings, Unit(dimension, Fraction(factor))))
-    return listed
+    rows = [line.split() for line in lines("units")]
+    return {it: Unit(kind, Fraction(factor)) for kind, factor, *names in rows for it in names}
 
 
 @functools.cache
 def names() -> dict[str, list[tuple[str, ...]]]:
     """Return the known names by kind, grouped by what they name."""
     listed: dict[str, list[tuple[str, ...]]] = {}
-    for line in lines("names"):
-        kind, _, rest = line.partition(":")
-        groups = [[name.strip() for name in group.split("/")] for group in rest.split(";")]
-        plain = [tuple(name.removeprefix("the ") for name in group) for group in groups]
-        listed.setdefault(kind, []).extend(plain)
+    for kind, _, rest in (line.partition(": ") for line in lines("names")):
+        groups = [re.sub("^the |(?<=/)the ", "", group).split("/") for group in rest.split("; ")]
+        listed.setdefault(kind, []).extend(map(tuple, groups))
     return listed
 
 
@@ -86,5 +82,4 @@ def same_names() -> dict[str, tuple[str, ...]]:
 @functools.cache
 def with_article() -> frozenset[str]:
     """Return the listed names that follow "the", without the article."""
-    texts = re.findall(r"\bthe ([^/;\n]+)", "\n".join(lines("names")))
-    return frozenset(name.strip() for name in texts)
+    return frozenset(re.findall(r"\bthe ([^/;\n]+)", "\n".join(lines("names"))))

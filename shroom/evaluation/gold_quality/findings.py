@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from shroom.core.printing import counted, show
 from shroom.core.problem_codes import CODES, ERROR, WARNING, Code
-from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.scoring.result import Plain
 
-#: How many places of a finding are named.
-PLACES = 10
+#: How many places of a finding are stored, and how many of them are shown.
+PLACES, _SHOWN = 10, 5
 
 _ERRORS = {
     "id-doubled": "give each item a unique id; predictions cannot be matched by a repeated id",
@@ -80,43 +74,16 @@ class Finding(Plain):
 
     @property
     def row(self) -> tuple[str, ...]:
-        more = " …" if self.places and self.count > 5 else ""
-        places = f"{', '.join(self.places[:5])}{more}"
-        return (f"{self.about} [{self.code}]", places, self.severity, self.fix)
+        more = " …" if self.places and self.count > _SHOWN else ""
+        return (f"{self.about} [{self.code}]", f"{self._shown}{more}", self.severity, self.fix)
 
     @property
     def lines(self) -> list[str]:
-        rest = self.count - len(self.places[:5])
-        more = f" and {rest} more" if rest > 0 else ""
-        place = [f"    {', '.join(self.places[:5])}{more}"] if self.places else []
+        rest = self.count - min(len(self.places), _SHOWN)
+        more = f" and {rest} more" if rest else ""
+        place = [f"    {self._shown}{more}"] if self.places else []
         return [f"  {self.severity}: {self.about} [{self.code}]", *place, f"    to fix: {self.fix}"]
 
-
-def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
-    named = [(row, file.rows[row].get(file.edition.item.id_key)) for row in rows[:PLACES]]
-    return tuple(
-        f"item {row}" if id_ is None else f"item {row} (id {str(id_)[:60]})" for row, id_ in named
-    )
-
-
-def of_rows(
-    file: GoldFile,
-    code: str,
-    rows: Sequence[int] | NDArray[np.intp],
-    about: str,
-    key: str = "",
-    fix: str = "",
-) -> Iterator[Finding]:
-    """Yield a finding if there are rows; ``{}`` in its text is the number of items.
-
-    The text ends with the first row's value under ``key``, or with its keys.
-    """
-    if len(rows):
-        rows = [int(row) for row in rows]
-        if key:
-            name = file.edition.item.key(key)
-            (row,) = file.edition.with_file_keys([file.rows[rows[0]]])
-            got = show(row[name]) if name in row else f"keys {show([*row], width=200)}"
-            about = f"{about}; got {got}"
-        about = about.replace("{}", counted(len(rows), "item"), 1)
-        yield Finding(code, len(rows), about, at(file, rows), fix)
+    @property
+    def _shown(self) -> str:
+        return ", ".join(self.places[:_SHOWN])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,29 +12,37 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Label, Reference
 from shroom.core.printing import counted
-from shroom.evaluation.gold_quality.findings import CHECKS, PLACES, Finding, at, of_rows
+from shroom.evaluation.gold_quality.findings import CHECKS, PLACES, Finding
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys
 from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.evaluation.gold_quality.votes import (
-    FORMS,
     annotators_of,
     characters,
     hard_spans,
     item_votes,
-    number,
     probabilities,
     soft_spans,
 )
-from shroom.metrics import agreement
+from shroom.metrics.agreement import counted as votes_counted
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.column_names import reworded
 from shroom.scoring.item_values import id_in
 from shroom.scoring.kinds.binary import read_votes
-from shroom.scoring.kinds.span_values import other_unit, quotes, read_spans
+from shroom.scoring.kinds.span_values import (
+    HardSpan,
+    LabelledSpan,
+    SoftSpan,
+    other_unit,
+    quotes,
+    read_spans,
+)
 from shroom.scoring.rows import LABELS, TEXTS, P, Rows
 
 #: The distance of a probability from the share of the annotators up to which it counts as rounded.
 _ROUNDED = 0.01
+#: The keys of spans by kind, and the form of the spans under each key.
+_SPAN_KEYS = {"spans": ("soft_labels", "hard_labels"), "labelled-spans": ("labels",)}
+_FORMS = {"soft_labels": SoftSpan, "hard_labels": HardSpan, "labels": LabelledSpan}
 #: The codes of a gold for those of the reader of spans.
 _CODES = {
     **dict.fromkeys(("span-value", "span-empty"), "span-value"),
@@ -43,18 +52,24 @@ _CODES = {
 
 
 def findings(file: GoldFile) -> Iterator[Finding]:
-    """Yield the problems of the reader of a file, and the findings in its rows."""
+    """Yield the problems of the reader of a file, and the findings in its rows, also of no row."""
     for code in sorted(file.problems.codes):
         own = [problem for problem in file.problems if problem.code == code]
-        kinds = dict.fromkeys(problem.expected for problem in own)
+        expected = "; ".join(dict.fromkeys(problem.expected for problem in own))
         places = tuple(f"item {problem.index}" for problem in own[:PLACES])
-        about = f"{counted(len(own), 'row')} with format problems: expected {'; '.join(kinds)}"
+        about = f"{counted(len(own), 'row')} with format problems: expected {expected}"
         yield Finding(code, len(own), about, places)
-    yield from _ids(file)
-    yield from _texts(file)
+    checks = [_ids(file), _texts(file)]
     if file.is_annotated:
-        yield from _keys(file)
-        yield from _annotation(file)
+        checks += [_keys(file), _annotation(file), _BY_KIND[file.kind](file)]
+    yield from chain(*checks)
+
+
+def answer(row: Mapping[str, Any], file: GoldFile) -> str:
+    """Return the annotation of an item as JSON."""
+    keys = ("label", P) if file.kind == "binary" else annotation_keys(file.edition)
+    own = [row[key] for key in keys if key in row and key not in ("annotations", "raw_annots")]
+    return json.dumps(own, sort_keys=True, default=str)
 
 
 def _groups(values: Sequence[Hashable]) -> list[list[int]]:
@@ -66,65 +81,48 @@ def _groups(values: Sequence[Hashable]) -> list[list[int]]:
     return [group for group in places.values() if len(group) > 1]
 
 
-def _differing(file: GoldFile, groups: Sequence[Sequence[int]]) -> int:
-    """Return how many groups of rows have different answers."""
-    answers = [answer(row, file) for row in file.rows]
-    return sum(len({answers[place] for place in group}) > 1 for group in groups)
+def _differing(groups: Sequence[Sequence[int]], values: Sequence[Hashable]) -> int:
+    """Return how many groups of rows have different values."""
+    return sum(len({values[place] for place in group}) > 1 for group in groups)
 
 
-def answer(row: Mapping[str, Any], file: GoldFile) -> str:
-    """Return the annotation of an item as JSON."""
-    keys = ("label", P) if file.kind == "binary" else annotation_keys(file.edition)
-    own = [row[key] for key in keys if key in row and key not in ("annotations", "raw_annots")]
-    return json.dumps(own, sort_keys=True, default=str)
+def _answers(file: GoldFile) -> list[str]:
+    return [answer(row, file) for row in file.rows]
 
 
 def _ids(file: GoldFile) -> Iterator[Finding]:
-    ids = file.ids
-    missing = [place for place, id_ in enumerate(ids) if id_ is None]
-    if len(missing) < len(ids):
-        yield from of_rows(
-            file, "id-missing", missing, "{} without an id, although other items have ids"
-        )
-    item = file.edition.item
-    given = [(place, id_) for place, id_ in enumerate(ids) if id_ is not None]
-    wrong = [place for place, id_ in given if item.id and id_in(id_, item.id) is None]
-    about = f"{{}} whose id is not {'an integer' if item.id == 'integer' else 'a string'}"
-    yield from of_rows(file, "id-value", wrong, about, item.id_key)
-    groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
-    if groups:
-        again = sum(len(group) - 1 for group in groups)
-        about = (
-            f"{counted(len(groups), 'id')} in more than one item ({counted(again, 'repetition')})"
-        )
+    ids, item = file.ids, file.edition.item
+    missing = [id_ is None for id_ in ids]
+    if not all(missing):
+        yield file.finding("id-missing", missing, "without an id, although other items have ids")
+    wrong = [id_ is not None and id_in(id_, item.id) is None for id_ in ids]
+    about = f"whose id is not {'an integer' if item.id == 'integer' else 'a string'}"
+    yield file.finding("id-value", wrong, about, item.id_key)
+    if groups := _groups([None if id_ is None else (type(id_), id_) for id_ in ids]):
+        again = counted(sum(map(len, groups)) - len(groups), "repetition")
+        about = f"{counted(len(groups), 'id')} in more than one item ({again})"
         if file.has_texts:
-            other = sum(len({file.texts.rows[place] for place in group}) > 1 for group in groups)
-            about += f"; ids with different texts: {other}"
+            about += f"; ids with different texts: {_differing(groups, file.texts.rows)}"
         if file.is_annotated:
-            about += f"; ids with different annotations: {_differing(file, groups)}"
-        yield Finding("id-doubled", len(groups), about, at(file, [group[1] for group in groups]))
+            about += f"; ids with different annotations: {_differing(groups, _answers(file))}"
+        yield Finding("id-doubled", len(groups), about, file.places(it[1] for it in groups))
 
 
 def _texts(file: GoldFile) -> Iterator[Finding]:
     if not file.has_texts:
         return
     texts = file.texts.rows
-    empty = [place for place, (hyp, _, _) in enumerate(texts) if not hyp]
-    yield from of_rows(file, "text-empty", empty, "{} with an empty output")
-    empty = [place for place, (_, src, tgt) in enumerate(texts) if not (src or tgt)]
-    if len(empty) < len(texts) or any("src" in row or "tgt" in row for row in file.rows):
-        about = "{} with neither a source nor a target"
-        yield from of_rows(file, "text-empty", empty, about)
-    groups = _groups([row if any(row) else None for row in texts])
-    if groups:
-        again = sum(len(group) - 1 for group in groups)
+    yield file.finding("text-empty", [not hyp for hyp, _, _ in texts], "with an empty output")
+    empty = [not (src or tgt) for _, src, tgt in texts]
+    if not all(empty) or any("src" in row or "tgt" in row for row in file.rows):
+        yield file.finding("text-empty", empty, "with neither a source nor a target")
+    if groups := _groups([row if any(row) else None for row in texts]):
+        again = sum(map(len, groups)) - len(groups)
         about = f"{counted(again, 'item')} with the same texts as an earlier item"
         if file.is_annotated:
-            about += (
-                f"; texts whose copies have different annotations: {_differing(file, groups)} of "
-                f"{len(groups)}"
-            )
-        yield Finding("item-doubled", again, about, at(file, [group[1] for group in groups]))
+            odd = f"{_differing(groups, _answers(file))} of {len(groups)}"
+            about += f"; texts whose copies have different annotations: {odd}"
+        yield Finding("item-doubled", again, about, file.places(it[1] for it in groups))
 
 
 def _keys(file: GoldFile) -> Iterator[Finding]:
@@ -134,50 +132,44 @@ def _keys(file: GoldFile) -> Iterator[Finding]:
     for key, names in reads.items():
         is_named = key in item.keys and not (has_data and key in TEXTS)
         if is_named and not any(name in row for row in file.rows for name in names):
-            about = f'{{}} without the key "{item.keys[key]}", which the edition specifies'
-            yield from of_rows(file, "key-missing", range(len(file.rows)), about, names[0])
+            about = f'without the key "{item.keys[key]}", which the edition specifies'
+            yield file.finding("key-missing", [True] * len(file.rows), about, names[0])
 
 
 def _annotation(file: GoldFile) -> Iterator[Finding]:
     if tasks := tuple(file.edition.tasks):
         other = file.where(lambda row: row.get("task", "") not in tasks)
-        yield from of_rows(file, "task-value", other, "{} whose task is not in the edition", "task")
+        yield file.finding("task-value", other, "whose task is not in the edition", "task")
     if file.kind == "binary":
         words = (None, "", "both", *(side.value for side in Reference))
         other = file.where(lambda row: row.get("ref") not in words)
-        about = '{} whose ref is not "src", "tgt" or "either"'
-        yield from of_rows(file, "ref-value", other, about, "ref")
-    bare = np.flatnonzero(~file.annotated)
-    yield from of_rows(file, "unannotated", bare, "{} without an annotation")
-    yield from _BY_KIND[file.kind](file)
+        yield file.finding("ref-value", other, 'whose ref is not "src", "tgt" or "either"', "ref")
+    yield file.finding("unannotated", ~file.annotated, "without an annotation")
 
 
 def _binary(file: GoldFile) -> Iterator[Finding]:
-    rows = file.rows
-    label = np.array([number(row.get("label")) for row in rows], np.int8)
-    p = probabilities(file)
-    is_bare = [row.get("label") is None and row.get(P) is None for row in rows]
-    bare, annotated = file.annotated & is_bare, file.annotated & np.invert(is_bare)
+    rows, p = file.rows, probabilities(file)
+    label = np.array(read_votes([row.get("label") for row in rows])[0], np.int8)
+    has_none = file.where(lambda row: row.get("label") is None and row.get(P) is None)
+    annotated = file.annotated & ~has_none
     words = [f'"{word}"' for word in file.edition.own_labels or LABELS]
-    expected = " or ".join(words)
-    label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
-    about = f"{{}} with votes but no {label_key} and no {p_key}"
+    label_key, p_key = map(file.edition.item.key, ("label", P))
+    about = f"with votes but no {label_key} and no {p_key}"
     fix = f"compute {label_key} and {p_key} from the votes"
-    yield from of_rows(file, "label-value", np.flatnonzero(bare), about, fix=fix)
-    for code, odd, what, key in (
-        ("label-value", annotated & (label < 0), f"{label_key} is not {expected}", "label"),
-        ("p-value", annotated & np.isnan(p), f"{p_key} is not a number in [0, 1]", P),
-    ):
-        yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} whose {what}", key)
-    wrong = file.where(lambda row: bool(read_votes(row.get("labels"))[1]))
+    yield file.finding("label-value", file.annotated & has_none, about, fix=fix)
+    about = f"whose {label_key} is not {' or '.join(words)}"
+    yield file.finding("label-value", annotated & (label < 0), about, "label")
+    about = f"whose {p_key} is not a number in [0, 1]"
+    yield file.finding("p-value", annotated & np.isnan(p), about, P)
+    are_wrong = file.where(lambda row: bool(read_votes(row.get("labels"))[1]))
+    are_lists = file.where(lambda row: isinstance(row.get("labels"), (list, dict)))
     fix = f"write the votes as a list, such as [{', '.join(words)}]"
-    for code, are_lists, about in (
-        ("label-value", False, "{} whose votes are not a list"),
-        ("vote-value", True, "{} with a vote that is neither a label nor missing"),
-    ):
-        some = [it for it in wrong if isinstance(rows[it]["labels"], (list, dict)) is are_lists]
-        yield from of_rows(file, code, some, about, "labels", "" if are_lists else fix)
-    yield from _other_votes(file)
+    about = "whose votes are not a list"
+    yield file.finding("label-value", are_wrong & ~are_lists, about, "labels", fix)
+    about = "with a vote that is neither a label nor missing"
+    yield file.finding("vote-value", are_wrong & are_lists, about, "labels")
+    if not any("labels" in row for row in rows):
+        yield from _other_votes(file)
     yield from _contradictions(file, label, p)
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], label_key, so)
@@ -185,44 +177,40 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
 
 
 def _other_votes(file: GoldFile) -> Iterator[Finding]:
-    """Yield the keys that have votes if no row has the edition's key of votes."""
+    """Yield other keys than the edition's key of votes that have votes."""
     row = reworded(file.rows[0], {}, file.edition.own_labels, labels=tuple(file.rows[0]))
     for key, value in row.items():
         votes, faults = read_votes(value)
-        if (
-            {0, 1}.intersection(votes)
-            and not faults
-            and not any("labels" in other for other in file.rows)
-        ):
-            about = f'{{}} with votes under the key "{key}", which is ignored'
+        if not faults and {0, 1}.intersection(votes):
+            about = f'with votes under the key "{key}", which is ignored'
             fix = f'set keys = {{labels = "{key}"}} under [item] in the edition, or rename the key'
-            places = [place for place, other in enumerate(file.rows) if key in other]
-            yield from of_rows(file, "vote-value", places, about, fix=fix)
+            yield file.finding("vote-value", [key in row for row in file.rows], about, fix=fix)
 
 
 def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Iterator[Finding]:
     votes = item_votes(file)
-    cast = None if votes is None else np.column_stack(agreement.counted(votes.votes)[::-1])
+    cast = None if votes is None else np.column_stack(votes_counted(votes.votes)[::-1])
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
     table = Rows(file.file, len(label), label, p, votes=cast)
+    odd = {"label-p": np.flatnonzero(against_p), **against_votes(table)}
     usual = Label.HALLUCINATION.value
     flagged = next((f'"{word}"' for word in file.edition.own_labels), usual)
-    what = {
-        "label-p": "label contradicts p",
-        "label-votes": "label differs from the majority vote",
-        "p-votes": f"p differs from the share of votes for {flagged}",
-    }
     is_clear = (label >= 0) & (p != 0.5)
-    contradictions = {"label-p": np.flatnonzero(against_p), **against_votes(table)}
     # Another order of the edition's labels exchanges labels and votes alike.
-    may_be_exchanged = file.edition.own_labels and not len(contradictions.get("label-votes", ()))
-    for code, odd in contradictions.items():
-        about, fix = f"{{}} whose {what[code]}", CHECKS[code].fix.replace(usual, flagged)
-        are_all = is_clear[odd].sum() > 1 and not np.delete(is_clear, odd).any()
-        if are_all and may_be_exchanged:
-            about += "; this concerns all items whose p is not 1/2, so check the order of the "
-            about += "labels in the edition"
-        yield from of_rows(file, code, odd, about, fix=fix)
+    may_be_exchanged = file.edition.own_labels and not len(odd.get("label-votes", ()))
+    for code, about in (
+        ("label-p", "label contradicts p"),
+        ("label-votes", "label differs from the majority vote"),
+        ("p-votes", f"p differs from the share of votes for {flagged}"),
+    ):
+        is_odd = np.isin(np.arange(len(label)), odd.get(code, ()))
+        is_all = (is_clear & is_odd).sum() > 1 and not (is_clear & ~is_odd).any()
+        order = ""
+        if is_all and may_be_exchanged:
+            order = "; this concerns all items whose p is not 1/2, so check the order of the "
+            order += "labels in the edition"
+        fix = CHECKS[code].fix.replace(usual, flagged)
+        yield file.finding(code, is_odd, f"whose {about}{order}", fix=fix)
 
 
 def _one_class(values: NDArray[Any], what: str, so: str) -> Iterator[Finding]:
@@ -233,95 +221,81 @@ def _one_class(values: NDArray[Any], what: str, so: str) -> Iterator[Finding]:
 
 def _aspects(file: GoldFile) -> Iterator[Finding]:
     for aspect in file.edition.annotation.aspects:
-        answers = [row.get(aspect.key) for row in file.rows]
-        allowed = (aspect.yes, aspect.no)
+        key, allowed = aspect.key, (aspect.yes, aspect.no)
+        answers = [row.get(key) for row in file.rows]
         odd = file.annotated & [answer not in allowed for answer in answers]
-        about = f'{{}} whose {aspect.key} is not "{aspect.yes}" or "{aspect.no}"'
-        yield from of_rows(file, "label-value", np.flatnonzero(odd), about, aspect.key)
+        about = f'whose {key} is not "{aspect.yes}" or "{aspect.no}"'
+        yield file.finding("label-value", odd, about, key)
         valid = np.array([answer == aspect.yes for answer in answers if answer in allowed])
-        so = "the F1 of the other answer is undefined"
-        yield from _one_class(valid, aspect.key, so)
+        yield from _one_class(valid, key, "the F1 of the other answer is undefined")
 
 
 def _spans(file: GoldFile) -> Iterator[Finding]:
     """Yield the findings in the spans of a file, and contradictions with its annotators."""
-    keys = ("soft_labels", "hard_labels") if file.kind == "spans" else ("labels",)
-    labels = file.edition.annotation.labels
-    wrong = {
-        "span-value": "whose start or end is not a whole number",
-        "p-value": "whose probability is not a number in [0, 1]",
-        "span-outside": "that end outside the text",
-        "label-value": f"whose label is not one of {', '.join(labels)}",
-        "span-text": "whose text differs from the characters at their offsets",
-    }
-    bad: dict[str, list[int]] = {code: [] for code in wrong}
-    got = dict[str, str]()
-    marked = []
-    for place, (row, is_annotated) in enumerate(zip(file.rows, file.annotated)):
-        values = {key: row[key] for key in keys if row.get(key) is not None}
-        read = {key: read_spans(value, FORMS[key], labels) for key, value in values.items()}
-        faults = {_CODES.get(it.code, ""): it for _, own in read.values() for it in own}
-        got = {code: f"; got {it.form(it.value)}" for code, it in faults.items()} | got
-        codes = {*faults}
-        hyp = text_of(row, "hyp")
-        whole = [span for spans, _ in read.values() for span in spans or ()]
-        if isinstance(row.get("hyp"), str) and any(span.end > len(hyp) for span in whole):
-            codes.add("span-outside")
-        if hyp and any(other_unit(hyp, quote) is not None for quote in quotes(row)):
-            codes.add("span-text")
-        for code in codes - {""}:
-            bad[code].append(place)
-        if is_annotated:
-            marked.append(any(values.values()))
-    for code, what in wrong.items():
-        yield from of_rows(file, code, bad[code], f"{{}} with spans {what}{got.get(code, '')}")
-    if len(marked) > 1 and not any(marked):
-        about = "no item has a span, so a system that marks nothing gets a perfect score"
-        yield Finding("one-class", len(marked), about)
+    labels, keys = file.edition.annotation.labels, _SPAN_KEYS[file.kind]
+    share = "annotations"
     if file.kind == "spans":
-        about = (
-            "{} whose hard labels differ from the set of characters with a probability above 1/2"
-        )
-        yield from of_rows(file, "hard-soft", file.where(_hard_differ_from_soft), about)
-    yield from _span_votes(file)
+        share = "share of annotators who marked each character"
+    faults = [_span_faults(row, file.kind, labels) for row in file.rows]
+    for code, about in (
+        ("span-value", "with spans whose start or end is not a whole number"),
+        ("p-value", "with spans whose probability is not a number in [0, 1]"),
+        ("span-outside", "with spans that end outside the text"),
+        ("label-value", f"with spans whose label is not one of {', '.join(labels)}"),
+        ("span-text", "with spans whose text differs from the characters at their offsets"),
+        (
+            "hard-soft",
+            "whose hard labels differ from the set of characters with a probability above 1/2",
+        ),
+        ("span-votes", f"with spans that contradict the {share}"),
+        ("annotation-outside", "with an annotation past the end of the text"),
+    ):
+        got = next((own[code] for own in faults if code in own), "")
+        yield file.finding(code, [code in own for own in faults], about + got)
+    annotated = [row for row, is_annotated in zip(file.rows, file.annotated) if is_annotated]
+    if len(annotated) > 1 and not any(row.get(key) for row in annotated for key in keys):
+        about = "no item has a span, so a system that marks nothing gets a perfect score"
+        yield Finding("one-class", len(annotated), about)
 
 
-def _hard_differ_from_soft(row: Mapping[str, Any]) -> bool:
-    if not all(isinstance(row.get(key), list) for key in ("soft_labels", "hard_labels")):
-        return False
-    length = len(text_of(row, "hyp"))
-    soft, hard = soft_spans(row), hard_spans(row["hard_labels"])
-    return bool(np.any((characters(hard, length) > 0) != (characters(soft, length) > 0.5)))
+def _span_faults(row: Mapping[str, Any], kind: str, labels: Sequence[str]) -> dict[str, str]:
+    """Return the codes of what is wrong with the spans of a row, with the value of some."""
+    given = {key: row[key] for key in _SPAN_KEYS[kind] if row.get(key) is not None}
+    read = [read_spans(value, _FORMS[key], labels) for key, value in given.items()]
+    faults = {
+        _CODES[it.code]: f"; got {it.form(it.value)}"
+        for _, own in read
+        for it in own
+        if it.code in _CODES
+    }
+    hyp = text_of(row, "hyp")
+    ends = [span.end for spans, _ in read for span in spans or ()]
+    if isinstance(row.get("hyp"), str) and max(ends, default=0) > len(hyp):
+        faults["span-outside"] = ""
+    if hyp and any(other_unit(hyp, quote) is not None for quote in quotes(row)):
+        faults["span-text"] = ""
+    return faults | dict.fromkeys(_span_contradictions(row, kind, hyp), "")
 
 
-def _span_votes(file: GoldFile) -> Iterator[Finding]:
-    """Yield contradictions with the annotators, ignoring blanks and punctuation."""
-    odd, outside = [], []
-    for place in np.flatnonzero(file.annotated).tolist():
-        row = file.rows[place]
-        people, text = annotators_of(row, file.kind), text_of(row, "hyp")
-        if not people:
-            continue
-        if file.kind == "spans":
-            if any(end > len(text) for spans in people.values() for _, end in spans):
-                outside.append(place)
-            share = np.mean([characters(own, len(text)) for own in people.values()], axis=0)
-            letters = np.array([character.isalnum() for character in text], bool)
-            soft = characters(soft_spans(row), len(text))
-            if np.any(np.abs(share - soft)[letters] > _ROUNDED):
-                odd.append(place)
-        elif bool(row.get("labels")) != any(people.values()):
-            odd.append(place)
-    are_spans = file.kind == "spans"
-    what = "share of annotators who marked each character" if are_spans else "annotations"
-    yield from of_rows(file, "span-votes", odd, f"{{}} with spans that contradict the {what}")
-    about = "{} with an annotation past the end of the text"
-    yield from of_rows(file, "annotation-outside", outside, about)
+def _span_contradictions(row: Mapping[str, Any], kind: str, hyp: str) -> Iterator[str]:
+    """Yield the codes of contradictions in a row, ignoring blanks and punctuation."""
+    people = annotators_of(row, kind)
+    if kind == "labelled-spans":
+        if people and bool(row.get("labels")) != any(people.values()):
+            yield "span-votes"
+        return
+    soft = characters(soft_spans(row), len(hyp))
+    if all(isinstance(row.get(key), list) for key in _SPAN_KEYS[kind]):
+        hard = characters(hard_spans(row["hard_labels"]), len(hyp))
+        if np.any((hard > 0) != (soft > 0.5)):
+            yield "hard-soft"
+    if people:
+        share = np.mean([characters(own, len(hyp)) for own in people.values()], axis=0)
+        letters = np.array([character.isalnum() for character in hyp], bool)
+        if np.any(np.abs(share - soft)[letters] > _ROUNDED):
+            yield "span-votes"
+        if any(end > len(hyp) for spans in people.values() for _, end in spans):
+            yield "annotation-outside"
 
 
-_BY_KIND = {
-    "binary": _binary,
-    "aspects": _aspects,
-    "spans": _spans,
-    "labelled-spans": _spans,
-}
+_BY_KIND = {"binary": _binary, "aspects": _aspects, "spans": _spans, "labelled-spans": _spans}

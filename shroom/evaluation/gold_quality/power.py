@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ _COLUMNS = 6
 #: Number of items drawn from the distribution fitted to the votes.
 _DRAWS = 100_000
 #: The assumptions on how two systems differ.
-AS_ANNOTATORS = "the systems differ as much as two annotators do"
+_AS_ANNOTATORS = "the systems differ as much as two annotators do"
 _AS_ASSUMED = f"the systems differ on {DIFFER:.0%} of the items"
 
 
@@ -49,21 +50,21 @@ def spread_by_annotators(values: Floats) -> float:
     # √(Σ 2 sᵢ² / n²) of a mean over items, sᵢ² the variance among the annotators of item i.
     paired = np.sum(~np.isnan(values), axis=1) >= 2
     if not paired.any():
-        return float("nan")
+        return math.nan
     variances = np.nanvar(values[paired], axis=1, ddof=1)
     return float(np.sqrt(2 * variances.mean() / len(values)))
 
 
 def spread_of_accuracy(n: int, differ: float = DIFFER) -> float:
     """Return the standard error √(differ / n) of the difference in accuracy of equal systems."""
-    return float(np.sqrt(differ / n)) if n else float("nan")
+    return math.sqrt(differ / n) if n else math.nan
 
 
 def spread_of_macro_f1(yes: int, no: int) -> float:
     """Return the standard error of the difference in macro-F1; ``nan`` if a class has no item."""
     # Both systems label the share WRONG of each class wrong; they differ on the share DIFFER.
     if not yes or not no:
-        return float("nan")
+        return math.nan
     cells = np.array([yes * (1 - WRONG), no * WRONG, yes * WRONG, no * (1 - WRONG)])
     tp, fp, fn, tn = _influence(MACRO_F1, np.diag(cells)) / cells
     variance = yes * (tp - fn) ** 2 + no * (tn - fp) ** 2  # a change makes a right label wrong
@@ -74,15 +75,13 @@ def spread_of_rho(votes: Votes, p: Floats) -> float:
     """Return the standard error of the difference in rho between two annotators' votes as p."""
     squares = []
     columns = votes.T[:_COLUMNS] if votes.ndim == 2 else ()
-    for a, b in combinations(columns, 2):
-        rows = (a != MISSING) & (b != MISSING) & ~np.isnan(p)
-        sides = a[rows], b[rows]
-        if not rows.any() or any(len(np.unique(side)) < 2 for side in (*sides, p[rows])):
-            continue
-        gold = levels(p[rows])
-        of_a, of_b = (_influence(RHO, np.column_stack((levels(side), gold))) for side in sides)
-        squares.append(float(np.sum((of_a - of_b) ** 2)) * rows.sum() / len(votes))
-    return float(np.sqrt(np.mean(squares))) if squares else float("nan")
+    for pair in combinations(columns, 2):
+        rows = np.all([side != MISSING for side in pair], axis=0) & ~np.isnan(p)
+        a, b, gold = (levels(side[rows]) for side in (*pair, p))
+        if min(len(np.unique(side)) for side in (a, b, gold)) > 1:
+            of_a, of_b = (_influence(RHO, np.column_stack((side, gold))) for side in (a, b))
+            squares.append(float(np.sum((of_a - of_b) ** 2)) * rows.sum() / len(votes))
+    return float(np.sqrt(np.mean(squares))) if squares else math.nan
 
 
 def _influence(metric: Metric, statistics: Array) -> Floats:
@@ -90,28 +89,20 @@ def _influence(metric: Metric, statistics: Array) -> Floats:
     return metric.influence(statistics)
 
 
-@dataclass(frozen=True)
-class Noise:
+class Noise(NamedTuple):
     """How much the limited number of votes blurs differences between systems."""
-
-    # The true shares of yes are modelled by a beta distribution with the votes' mean and variance.
 
     #: Probability that the majority differs from that of an unlimited number of such annotators.
     label_error: float
     #: Spearman's rho of p with the true share: approximately the factor by which rho shrinks.
     of_rho: float
 
-    @property
-    def of_accuracy(self) -> float:
-        """The factor by which a difference in accuracy shrinks: 1 − 2 label_error."""
-        return 1 - 2 * self.label_error
-
 
 def noise(flagged: NDArray[np.intp], total: NDArray[np.intp]) -> Noise | None:
     """Return the noise of gold labels and p; ``None`` if votes agree only by chance."""
+    # The true shares of yes are modelled by a beta distribution with the votes' mean and variance.
     # C. Spearman (1904), The proof and measurement of association between two things.
-    rows = total >= 2
-    ones, number = flagged[rows].astype(np.float64), total[rows].astype(np.float64)
+    ones, number = (it[total >= 2].astype(np.float64) for it in (flagged, total))
     if not len(ones):
         return None
     mean = float(np.mean(ones / number))
@@ -124,7 +115,7 @@ def noise(flagged: NDArray[np.intp], total: NDArray[np.intp]) -> Noise | None:
         return Noise(0.0, 1.0)
     generator = np.random.default_rng(0)
     p = generator.beta(mean * strength, (1 - mean) * strength, _DRAWS)
-    sizes = generator.choice(total[rows], _DRAWS)
+    sizes = generator.choice(total[total >= 2], _DRAWS)
     less = np.minimum(p, 1 - p)
     wrong = [_majority(int(k), less[sizes == k]) for k in np.unique(sizes)]
     shares = generator.binomial(sizes, p) / sizes
@@ -148,8 +139,11 @@ class Detectable:
     n: int
     assumption: str
     difference: float | None
-    ideal: float | None = None
-    differ: float | None = None
+    #: The difference with labels from an unlimited number of annotators.
+    ideal: float | None
+    #: The share of items on which the systems differ; ``None`` if it sets no difference.
+    differ: float | None
+    #: Why there is no difference.
     undefined: str = ""
 
     @property
@@ -164,90 +158,88 @@ class Detectable:
         return self.difference * math.sqrt(differ / self.differ)
 
 
-def detectable(file: GoldFile) -> list[Detectable]:
-    return list(_BY_KIND[file.kind](file))
-
-
 def _of(
     metric: str,
     n: int,
     spread: float,
-    assumption: str,
-    *,
     why: str,
-    factor: float | None = None,
+    assumption: str = _AS_ANNOTATORS,
+    *,
+    shrinks: float = 0.0,
     differ: float | None = None,
 ) -> Detectable:
+    """Return the detectable difference by its standard error, or ``why`` there is none."""
     if spread == 0:
         why = "the annotators never differ, so their votes do not show how systems may differ"
     if spread == 0 or not math.isfinite(spread):
-        return Detectable(metric, n, assumption, None, undefined=why)
+        return Detectable(metric, n, assumption, None, None, None, why)
     least = detectable_difference(spread)
-    ideal = least / factor if factor is not None and factor > 0 else None
+    ideal = least / shrinks if shrinks > 0 else None
     return Detectable(metric, n, assumption, least, ideal, differ)
 
 
+def detectable(file: GoldFile) -> list[Detectable]:
+    return [*_BY_KIND[file.kind](file)]
+
+
 def _binary(file: GoldFile) -> Iterator[Detectable]:
-    labelled = np.array([row.get("label") is not None for row in file.rows])
+    labelled = file.where(lambda row: row.get("label") is not None)
     n, votes = int(labelled.sum()), item_votes(file)
-    keys = {key: file.edition.item.key(key) for key in ("label", P)}
-    why = "no item has two votes" if n else f"no item has a {keys['label']}"
+    label_key, p_key = map(file.edition.item.key, ("label", P))
+    why = "no item has two votes" if n else f"no item has a {label_key}"
     if votes is None:
-        spread = spread_of_accuracy(n)
-        yield _of("accuracy", n, spread, _AS_ASSUMED, why=why, differ=DIFFER)
+        yield _of("accuracy", n, spread_of_accuracy(n), why, _AS_ASSUMED, differ=DIFFER)
         return
     cast, p = votes.votes[labelled], probabilities(file)[labelled]
     total, yes = counted(cast)
-    of_votes = noise(yes, total)
+    # If the votes agree only by chance, the differences without noise are unknown.
+    error, of_rho = noise(yes, total) or (0.5, 0.0)
     spread = spread_by_annotators(np.where(cast == MISSING, math.nan, cast))
-    factors = (None, None) if of_votes is None else (of_votes.of_accuracy, of_votes.of_rho)
-    differ = spread**2 * n
-    yield _of("accuracy", n, spread, AS_ANNOTATORS, why=why, factor=factors[0], differ=differ)
-    spread = spread_of_rho(cast, p)
+    yield _of("accuracy", n, spread, why, shrinks=1 - 2 * error, differ=spread**2 * n)
     why = "rho is undefined for all pairs of annotators"
     if np.isnan(p).all():
-        why = f"no item has both {keys['label']} and {keys[P]}"
-    yield _of("rho", n, spread, AS_ANNOTATORS, factor=factors[1], why=why)
+        why = f"no item has both {label_key} and {p_key}"
+    yield _of("rho", n, spread_of_rho(cast, p), why, shrinks=of_rho)
 
 
 def _aspects(file: GoldFile) -> Iterator[Detectable]:
     for aspect in file.edition.annotation.aspects:
         answers = [row.get(aspect.key) for row in file.rows]
         yes, no = answers.count(aspect.yes), answers.count(aspect.no)
-        spread = spread_of_macro_f1(yes, no)
         assumption = f"{_AS_ASSUMED} and mislabel {WRONG:.0%} of each class"
-        why = f"{aspect.key} has only one class"
-        name = f"{aspect.name}_f1"
-        yield _of(name, yes + no, spread, assumption, differ=DIFFER, why=why)
+        name, why = f"{aspect.name}_f1", f"{aspect.key} has only one class"
+        yield _of(name, yes + no, spread_of_macro_f1(yes, no), why, assumption, differ=DIFFER)
 
 
 def _spans(file: GoldFile) -> Iterator[Detectable]:
     n = int(file.annotated.sum())
     lengths = [len(text_of(row, "hyp")) for row in file.rows]
     soft = [soft_spans(row) for row in file.rows]
-    hard = [[span for span in spans if span[2] > 0.5] for spans in soft]
+    hard = [[span for span in spans if span.prob > 0.5] for spans in soft]
     people = [[*annotators_of(row, file.kind).values()] for row in file.rows]
     number = np.array([*map(len, people)])
-    why = "no text has spans from two annotators"
     for metric, value, marked in (("iou", iou, hard), ("rho", rho, soft)):
         gold = Spans.of(marked, lengths)
-        values = np.full((len(people), max(number.max(), 1)), math.nan)
-        for place in range(number.max()):  # the first annotator of each text, the second one, …
+        columns = []
+        for place in range(
+            max(number.max(), 1)
+        ):  # the first annotator of each text, the second one, …
             side = Spans.of([own[place] if place < len(own) else [] for own in people], lengths)
-            values[:, place] = np.where(number > place, value(side, gold), math.nan)
-        yield _of(metric, n, spread_by_annotators(values), AS_ANNOTATORS, why=why)
+            columns.append(np.where(number > place, value(side, gold), math.nan))
+        spread = spread_by_annotators(np.column_stack(columns))
+        yield _of(metric, n, spread, "no text has spans from two annotators")
 
 
 def _labelled_spans(file: GoldFile) -> Iterator[Detectable]:
     n, votes = int(file.annotated.sum()), item_votes(file)
     why = "the annotators' spans have no offsets, so an annotator cannot be scored like a system"
     for metric in ("cor", "cor_lbl", "iou"):
-        yield _of(metric, n, math.nan, AS_ANNOTATORS, why=why)
+        yield _of(metric, n, math.nan, why)
     spread = math.nan
     if votes is not None:
         spread = spread_by_annotators(np.where(votes.votes == MISSING, math.nan, votes.votes))
     why = "no text has two annotators"
-    yield _of("detection_accuracy", n, spread, AS_ANNOTATORS, differ=spread**2 * n, why=why)
+    yield _of("detection_accuracy", n, spread, why, differ=spread**2 * n)
 
 
 _BY_KIND = {

@@ -20,7 +20,7 @@ from shroom.scoring.result import Plain, Result
 from shroom.scoring.tables import Estimate, Row, Table
 
 _THERE = "as an item in another split"
-_AS_THERE = f"output and reference {_THERE}"
+_SAME = f"same output and reference {_THERE}"
 #: The columns of the overview that count findings: the code, and what is counted.
 _COUNTS = {
     "ids": ("id-doubled", "ids that occur more than once"),
@@ -29,8 +29,8 @@ _COUNTS = {
         "text-empty",
         "items without an output, or without a text to compare the output with",
     ),
-    "shared": ("shared", f"items with the same {_AS_THERE}"),
-    "near": ("shared-near", f"items with nearly the same {_AS_THERE}"),
+    "shared": ("shared", f"items with the {_SAME}"),
+    "near": ("shared-near", f"items with nearly the {_SAME}"),
     "input": (
         "shared-input",
         f"items that have the same input {_THERE} but are not counted under 'shared' or 'near'",
@@ -61,17 +61,27 @@ class FileQuality(Plain):
         return f"FileQuality({self.file}, {counted(self.n, 'item')}: {found})"
 
     @property
+    def has_units(self) -> bool:
+        """Whether items depend on each other, so that the detectable differences are larger."""
+        return 0 < (self.units or 0) < self.n
+
+    @property
     def counts(self) -> dict[str, int | None]:
         """The counts of the overview, ``None`` if there is nothing to compare with."""
-        counts: dict[str, int | None] = {}
-        for name, (code, _) in _COUNTS.items():
-            counts[name] = max((it.count for it in self.findings if it.code == code), default=0)
+        most = {code: 0 for code, _ in _COUNTS.values()}
+        for one in self.findings:
+            most[one.code] = max(one.count, most.get(one.code, 0))
+        counts: dict[str, int | None] = {name: most[code] for name, (code, _) in _COUNTS.items()}
         if not self.shared:
             counts |= {"shared": None, "input": None}
         if all(other.near is None for other in self.shared):
             counts["near"] = None
         errors = sum(finding.severity == ERROR for finding in self.findings)
         return {**counts, "errors": errors, "warnings": len(self.findings) - errors}
+
+    @property
+    def differences(self) -> dict[str, float | None]:
+        return {one.metric: one.difference for one in self.detectable}
 
     @property
     def listed(self) -> list[LeftOut]:
@@ -81,59 +91,51 @@ class FileQuality(Plain):
         return [one for one in self.annotators if one in chosen]
 
     def row(self) -> Row:
-        least = ((one.metric, one.difference) for one in self.detectable)
-        parts = [f"{metric} {number(value)}" for metric, value in least if value is not None]
-        shown = ", ".join(parts) or ("none" if self.annotated else "not annotated")
+        least = [f"{name} {number(it)}" for name, it in self.differences.items() if it is not None]
+        shown = ", ".join(least) or ("none" if self.annotated else "not annotated")
         counts = ("" if count is None else count for count in self.counts.values())
         return (self.file, self.n, *counts, shown)
 
     def record(self) -> dict[str, Any]:
-        differences = {f"detectable_{one.metric}": one.difference for one in self.detectable}
+        differences = {f"detectable_{name}": it for name, it in self.differences.items()}
         return {"file": self.file, "items": self.n, **self.counts, **differences}
 
-    def tables(self, ci: str, *, with_fixes: bool) -> list[Table]:
-        parts = [self.form, self.kind if self.annotated else "not annotated"]
-        parts.append(counted(self.n, "item"))
-        if self.units is not None and self.units < self.n:
-            parts[-1] += f" of {counted(self.units, 'unit')}"
+    def tables(self, ci: str, *, with_fixes: bool) -> Iterator[Table]:
+        items = counted(self.n, "item")
+        if self.has_units:
+            items += f" of {counted(self.units or 0, 'unit')}"
+        parts = [self.form, self.kind if self.annotated else "not annotated", items]
         if self.left_out:
             parts.append(f"left out: {counted(self.left_out, 'item')} without judgements")
         if self.texts_of:
             parts.append(f"texts from {self.texts_of}")
         title = f"{self.file}: {', '.join(parts)}"
-        none = "" if self.annotated else " in the ids and texts; there is no annotation to check"
-        tables = [Table(title, notes=[f"  no problem found{none}"])]
+        heads: tuple[str, ...]
         if self.findings and with_fixes:
-            heads = ("finding", "where", "severity", "what to do")
-            tables = [Table(title, heads, [finding.row for finding in self.findings], left=4)]
-        elif self.findings:
+            heads = "finding", "where", "severity", "what to do"
+            yield Table(title, heads, [finding.row for finding in self.findings], left=4)
+        else:
+            none = (
+                "" if self.annotated else " in the ids and texts; there is no annotation to check"
+            )
             lines = [line for finding in self.findings for line in finding.lines]
-            tables = [Table(title, notes=lines)]
+            yield Table(title, notes=lines or [f"  no problem found{none}"])
         if self.annotators:
-            tables.append(self._annotators(ci))
+            head = "annotator" if self.are_people else "position in the list"
+            heads = head, "items", "yes", "others", "agreement", "correlation"
+            rest = len(self.annotators) - len(self.listed)
+            notes = [f"not shown: {counted(rest, 'annotator')} with fewer texts"] if rest else []
+            yield Table("", heads, [*map(_annotator, self.listed)], notes, ci, indent=2)
         if self.detectable:
-            heads = ("detectable difference", "on this gold", "without noise", "systems differ on")
-            undefined = [f"{it.metric}: {it.undefined}" for it in self.detectable if it.undefined]
-            rows = [one.row for one in self.detectable]
-            tables.append(Table(heads=heads, rows=rows, notes=undefined, indent=2))
-        return tables
+            heads = "detectable difference", "on this gold", "without noise", "systems differ on"
+            notes = [f"{it.metric}: {it.undefined}" for it in self.detectable if it.undefined]
+            yield Table("", heads, [one.row for one in self.detectable], notes, indent=2)
 
-    def _annotators(self, ci: str) -> Table:
-        head = "annotator" if self.are_people else "position in the list"
-        rest = len(self.annotators) - len(self.listed)
-        rows = list[Row]()
-        for one in self.listed:
-            rates = Estimate(one.rate), Estimate(one.others_rate)
-            agreement = Estimate(one.agreement, one.agreement_ci)
-            correlation = Estimate(one.correlation, one.correlation_ci)
-            rows.append((one.name, one.n, *rates, agreement, correlation))
-        return Table(
-            heads=(head, "items", "yes", "others", "agreement", "correlation"),
-            rows=rows,
-            notes=[f"not shown: {counted(rest, 'annotator')} with fewer texts"] if rest else [],
-            ci=ci,
-            indent=2,
-        )
+
+def _annotator(one: LeftOut) -> Row:
+    rates = Estimate(one.rate), Estimate(one.others_rate)
+    agreement = Estimate(one.agreement, one.agreement_ci)
+    return (one.name, one.n, *rates, agreement, Estimate(one.correlation, one.correlation_ci))
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,6 +156,22 @@ class GoldQuality(Result):
         return f"GoldQuality({', '.join(counted(count, thing) for count, thing in parts)})"
 
     @property
+    def errors(self) -> int:
+        return sum(file.counts["errors"] or 0 for file in self.files)
+
+    @property
+    def warnings(self) -> int:
+        return sum(file.counts["warnings"] or 0 for file in self.files)
+
+    @property
+    def ok(self) -> bool:
+        return not self.errors
+
+    @property
+    def has_units(self) -> bool:
+        return any(file.has_units for file in self.files)
+
+    @property
     def verdict(self) -> str:
         """Whether the gold can be used, its errors, and the smallest detectable difference."""
         counts = ", ".join(
@@ -170,100 +188,71 @@ class GoldQuality(Result):
             can += f" {counted(n, 'file')} {'was' if n == 1 else 'were'} ignored."
         return f"{can} {self._smallest()}"
 
-    @property
-    def _has_units(self) -> bool:
-        """Whether items depend on each other, so that the detectable differences are larger."""
-        return any(file.units and file.units < file.n for file in self.files)
-
     def _smallest(self) -> str:
-        found: dict[str, list[float]] = {}
-        for one in (one for file in self.files for one in file.detectable):
-            if one.difference is not None:
-                found.setdefault(one.metric, []).append(one.difference)
-        if not found:
+        differences: dict[str, list[float]] = {}
+        for name, value in (pair for file in self.files for pair in file.differences.items()):
+            if value is not None:
+                differences.setdefault(name, []).append(value)
+        if not differences:
             return "The smallest difference that a test on this gold can detect is unknown."
-        if all(min(values) >= 1 for values in found.values()):
-            return "This gold has too few items for a test to detect a difference between systems."
         least = []
-        for name, values in found.items():
+        for name, values in differences.items():
             if min(values) < 1:
                 ends = dict.fromkeys(map(figure, (min(values), max(values))))
                 least.append(f"{' to '.join(ends)} in {name}")
+        if not least:
+            return "This gold has too few items for a test to detect a difference between systems."
         of = ", depending on the file" if any(" to " in it for it in least) else ""
-        size = "at least " * self._has_units + in_words(least, len(least))
+        size = "at least " * self.has_units + in_words(least, len(least))
         what = "The smallest difference that a test on this gold can detect"
         return f"{what} in 4 of 5 cases is {size}{of}."
 
     def tables(self) -> list[Table]:
-        return self._tables(with_fixes=False)
+        return [*self._tables(with_fixes=False)]
 
     def page_tables(self) -> list[Table]:
-        return self._tables(with_fixes=True)
+        return [*self._tables(with_fixes=True)]
 
-    def _tables(self, *, with_fixes: bool) -> list[Table]:
+    def _tables(self, *, with_fixes: bool) -> Iterator[Table]:
         heads = ("", "items", *_COUNTS, "errors", "warnings", "detectable")
-        ci = confidence(self.intervals)
-        return [
-            Table(heads=heads, rows=[file.row() for file in self.files]),
-            *(it for file in self.files for it in file.tables(ci, with_fixes=with_fixes)),
-            Table(notes=[f"- {note}" for note in self._notes()]),
-        ]
+        yield Table(heads=heads, rows=[file.row() for file in self.files])
+        for file in self.files:
+            yield from file.tables(confidence(self.intervals), with_fixes=with_fixes)
+        yield Table(notes=[f"- {note}" for note in self._notes()])
 
     def _notes(self) -> Iterator[str]:
-        with_annotators = [file for file in self.files if file.annotators]
         counts = [file.counts for file in self.files]
-        shown = {it: _COUNTS[it] for it in _COUNTS if any(own[it] is not None for own in counts)}
-        yield from (f"{name}: {about}" for name, (_, about) in shown.items())
+        shown = [name for name in _COUNTS if any(own[name] is not None for own in counts)]
+        yield from (f"{name}: {_COUNTS[name][1]}" for name in shown)
+        voted = [file for file in self.files if file.annotators]
         if any(len(file.shared) > 1 for file in self.files):
-            names = ", ".join([*shown][3:])
+            names = ", ".join(shown[3:])
             yield f"{names}: if there are several other splits, the largest count is shown"
         if "shared" in shown and not self.near:
             missing = "the search for near-duplicates was skipped, because datasketch is missing"
             yield f"{missing}: {install_hint('data')}"
-        if with_annotators:
+        if voted:
             others = "of the other annotators"
+            share = f"of the annotator's votes with the share of yes votes {others}"
             yield f"agreement: the share of votes that agree with the majority {others}"
-            yield (
-                f"correlation: of the annotator's votes with the share of yes votes {others}; 0 "
-                "for random votes"
-            )
-        if not all(file.are_people for file in with_annotators):
-            yield (
-                "the votes do not name their annotators, so a position in the list may stand for "
-                "several people"
-            )
+            yield f"correlation: {share}; 0 for random votes"
+        if not all(file.are_people for file in voted):
+            why = "so a position in the list may stand for several people"
+            yield f"the votes do not name their annotators, {why}"
         assumptions = dict.fromkeys(it.assumption for file in self.files for it in file.detectable)
         if assumptions:
-            yield (
-                "detectable: the smallest score difference that a two-sided paired test of two "
-                "systems detects at the 5% level in 4 of 5 cases, if "
-                + "; or if ".join(assumptions)
-            )
-            yield (
-                "without noise: the same difference if the labels came from an unlimited number "
-                "of annotators like these"
-            )
-        if self._has_units:
-            yield (
-                "items of one unit (a response, a dialogue) are not independent, so the detectable "
-                "differences are larger than shown"
-            )
-        if with_annotators and self.intervals.resamples:
+            test = "a two-sided paired test of two systems detects at the 5% level in 4 of 5 cases"
+            least = f"the smallest score difference that {test}"
+            source = "an unlimited number of annotators like these"
+            yield f"detectable: {least}, if {'; or if '.join(assumptions)}"
+            yield f"without noise: the same difference if the labels came from {source}"
+        if self.has_units:
+            units = "items of one unit (a response, a dialogue) are not independent"
+            yield f"{units}, so the detectable differences are larger than shown"
+        if voted and self.intervals.resamples:
             yield how_made(self.intervals, counted(self.intervals.resamples, "resample"))
             yield from doubts(
                 (f"{one.name}, correlation", one.correlation_ci)
                 for file in self.files
                 for one in file.listed
             )
-
-    @property
-    def errors(self) -> int:
-        return sum(file.counts["errors"] or 0 for file in self.files)
-
-    @property
-    def warnings(self) -> int:
-        return sum(file.counts["warnings"] or 0 for file in self.files)
-
-    @property
-    def ok(self) -> bool:
-        return not self.errors

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.datasets.registry import DATA_SETS, data_set
+from shroom.evaluation.gold_quality.findings import PLACES, Finding
 from shroom.evaluation.gold_quality.sharing import Texts
 from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.editions.edition import Edition
@@ -25,6 +27,9 @@ from shroom.scoring.kinds.base import kind_of
 from shroom.scoring.kinds.spans import ANNOTATIONS
 from shroom.scoring.rows import TEXTS, P, Role
 
+#: Whether each row is odd.
+Odd = Sequence[bool] | NDArray[Any]
+
 
 def annotation_keys(edition: Edition) -> tuple[str, ...]:
     """Return the keys of an annotation; an annotated row has at least one of them."""
@@ -33,12 +38,10 @@ def annotation_keys(edition: Edition) -> tuple[str, ...]:
     return (*keys, *(key for key in kind.keys if key == ANNOTATIONS))
 
 
-def fits(row: Mapping[str, Any], edition: Edition) -> bool:
+def _fits(row: Mapping[str, Any], edition: Edition) -> bool:
     """Return whether a row has the output or the annotation of an edition."""
-    is_answered = edition.annotation.kind == "aspects" and all(
-        key in row for key in annotation_keys(edition)
-    )
-    return is_answered or edition.item.keys.get("hyp", "hyp") in row
+    is_answered = edition.annotation.kind == "aspects" and row.keys() >= {*annotation_keys(edition)}
+    return is_answered or edition.item.key("hyp") in row
 
 
 @dataclass(eq=False)
@@ -61,6 +64,16 @@ class GoldFile:
         return PurePath(self.file).name
 
     @property
+    def place(self) -> str:
+        return str(Path(self.file).absolute())
+
+    @property
+    def split_and_track(self) -> tuple[str, str]:
+        """The split and track in its name, empty if it has none."""
+        name = None if self.is_data_set else self.edition.guess(self.name)
+        return ("", "") if name is None else name.key
+
+    @property
     def has_texts(self) -> bool:
         return any("hyp" in row for row in self.rows)
 
@@ -74,28 +87,46 @@ class GoldFile:
     def texts(self) -> Texts:
         return Texts(self.rows)
 
-    @property
-    def is_annotated(self) -> bool:
-        return bool(self.annotated.any())
-
     @cached_property
     def annotated(self) -> NDArray[np.bool_]:
         """Whether each row has a value under a key of the annotation."""
         keys = annotation_keys(self.edition)
-        return np.array([any(row.get(key) is not None for key in keys) for row in self.rows], bool)
+        return self.where(lambda row: any(row.get(key) is not None for key in keys))
 
-    def where(self, test: Callable[[dict[str, Any]], bool]) -> list[int]:
-        return [place for place, row in enumerate(self.rows) if test(row)]
+    @property
+    def is_annotated(self) -> bool:
+        return bool(self.annotated.any())
+
+    def where(self, test: Callable[[dict[str, Any]], bool]) -> NDArray[np.bool_]:
+        return np.array([test(row) for row in self.rows], bool)
+
+    def places(self, rows: Iterable[int]) -> tuple[str, ...]:
+        """Return the first of some rows as findings name them."""
+        ids = [(row, self.rows[row].get(self.edition.item.id_key)) for row in [*rows][:PLACES]]
+        return tuple(
+            f"item {row}" if id_ is None else f"item {row} (id {str(id_)[:60]})" for row, id_ in ids
+        )
+
+    def finding(self, code: str, is_odd: Odd, about: str, key: str = "", fix: str = "") -> Finding:
+        """Return a finding about the rows that are odd; its text begins with their number.
+
+        The text ends with the first row's value under ``key``, or with its keys.
+        """
+        rows = np.flatnonzero(is_odd).tolist()
+        if rows and key:
+            name = self.edition.item.key(key)
+            (row,) = self.edition.with_file_keys([self.rows[rows[0]]])
+            got = show(row[name]) if name in row else f"keys {show([*row], width=200)}"
+            about = f"{about}; got {got}"
+        about = f"{counted(len(rows), 'item')} {about}"
+        return Finding(code, len(rows), about, self.places(rows), fix)
 
 
-def read_gold(
-    source: Source, edition: Edition | None = None, problems: Problems | None = None
-) -> list[GoldFile]:
+def read_gold(source: Source, edition: Edition | None, problems: Problems) -> list[GoldFile]:
     """Return the files of a gold with their rows, each read by its edition or data set."""
-    problems = Problems() if problems is None else problems
-    files = list[GoldFile]()
-    for document in documents_among_others(source, problems, endings=(*JSON, *TABLES)):
-        files += _read(document, source, edition, problems)
+    documents = documents_among_others(source, problems, endings=(*JSON, *TABLES))
+    read = [_read(document, source, edition, problems) for document in documents]
+    files = [file for file in read if file is not None]
     if problems.errors:
         raise InvalidInput(problems)
     if not files:
@@ -103,26 +134,25 @@ def read_gold(
             f"{printable(str(source))}: no file has the format of an edition or a data set; "
             "specify the edition with --edition"
         )
-    return with_texts(files)
+    return _with_texts(files)
 
 
 def _read(
     document: Document, source: Source, edition: Edition | None, problems: Problems
-) -> list[GoldFile]:
-    """Return the document as a list of one file, empty if it is not gold."""
+) -> GoldFile | None:
+    """Return the rows of a document; ``None`` if it is not gold."""
     if (data := document.read(problems)) is None:
-        return []
+        return None
     first = document.row_at(data, 0)
     if not first and not document.member:
         document.items(problems)  # reports why there is no first row
-        return []
+        return None
     other = form_of(first) if edition is None else None
     if other is not None and other not in NAMES:
         return _of_data_set(other, document, source, problems)
-    fitting = edition if first else None
-    fitting = fitting or next((one for one in map(built_in, NAMES) if fits(first, one)), None)
-    reason = f"keys {show(sorted(first))}"
-    if fitting is not None:
+    fitting = edition or next((it for it in map(built_in, NAMES) if _fits(first, it)), None)
+    found = f"keys {show(sorted(first))}"
+    if first and fitting is not None:
         own = Problems()
         file = GoldFile(document.file, fitting, _rows(document, fitting, own))
         roles = (Role.GOLD, Role.DATA)
@@ -131,84 +161,70 @@ def _read(
             problems.extend(own)
         # Labels without texts in a folder may as well be predictions.
         if is_meant or (file.has_texts and not own.errors):
-            return [file]
-        reason = "labels without texts, in a file with an unknown name"
+            return file
+        found = "labels without texts, in a file with an unknown name"
         if own.errors:
-            reason = "an unreadable file"
+            found = "an unreadable file"
     form = edition.name if edition else "an edition (with its [item] keys) or a data set"
-    expected = f"rows in the format of {form}"
-    problems.add(
-        "file-ignored" if document.member else "key-missing", document.file, expected, reason
-    )
-    return []
+    code = "file-ignored" if document.member else "key-missing"
+    problems.add(code, document.file, f"rows in the format of {form}", found)
+    return None
 
 
 def _rows(document: Document, edition: Edition, problems: Problems) -> list[dict[str, Any]]:
-    rows = []
-    items = document.items(problems, edition.item) or ()
-    for index, item in enumerate(edition.with_own_keys(items)):
-        if isinstance(item, dict):
-            rows.append(item)
-        elif item is not BROKEN:  # which is reported
+    items = [*edition.with_own_keys(document.items(problems, edition.item) or ())]
+    for index, item in enumerate(items):
+        if not isinstance(item, dict) and item is not BROKEN:  # which is reported
             problems.add("item-object", document.file, "an object", show(item), index=index)
-    return rows
+    return [item for item in items if isinstance(item, dict)]
 
 
 def _of_data_set(
     name: str, document: Document, source: Source, problems: Problems
-) -> list[GoldFile]:
+) -> GoldFile | None:
     """Return the judged items of a data set's file, as its default view has them."""
     if name not in DATA_SETS or not data_set(name).views:
         problems.add("file-ignored", document.file, "annotated items", name)
-        return []
+        return None
     found = data_set(name)
     is_alone = isinstance(document.content, Path) and not found.is_linked
     where = document.content if is_alone else source
     own = Problems(limit=None)
     collection, view = found.read(where, problems=own), found.view()
-    records = next(
-        (it.records for it in collection.by_file if it.file in (document.file, str(where))), []
-    )
+    names = document.file, str(where)
+    records = next((it.records for it in collection.by_file if it.file in names), [])
     rows = [
-        {
-            **{key: getattr(point, key) for key in TEXTS},
-            "label": point.label.value if point.label else None,
-            P: point.p,
-        }
+        {key: getattr(point, key) for key in TEXTS}
+        | {"label": point.label.value if point.label else None, P: point.p}
         for point in view.datapoints(records)
     ]
     if not rows:
         problems.add("file-ignored", document.file, "annotated items", "none")
-        return []
+        return None
     units, left_out, form = view.units(records), view.left_out(records), Edition(name, name, 0)
-    return [GoldFile(document.file, form, rows, units, left_out, own, is_data_set=True)]
+    return GoldFile(document.file, form, rows, units, left_out, own, is_data_set=True)
 
 
-def with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
+def _with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
     """Return the files; labels get the texts of the data file with the most common ids."""
     lenders = [file for file in files if file.has_texts and not file.is_annotated]
     chosen = [None if file.has_texts else _lender(file, lenders) for file in files]
-    used = {lender.file for lender in chosen if lender is not None}
     merged = [file if it is None else _joined(file, it) for file, it in zip(files, chosen)]
+    used = {lender.file for lender in chosen if lender is not None}
     return [file for file in merged if file.file not in used]
 
 
 def _lender(file: GoldFile, lenders: Sequence[GoldFile]) -> GoldFile | None:
-    ids = set(file.ids) - {None}
-
-    def likeness(lender: GoldFile) -> tuple[int, float]:
-        names = SequenceMatcher(None, file.name, lender.name)
-        return len(ids.intersection(lender.ids)), names.ratio()
-
-    best = max(lenders, key=likeness, default=None)
-    return best if best is not None and likeness(best)[0] else None
+    ids = {*file.ids} - {None}
+    common = {it: len(ids.intersection(it.ids)) for it in lenders if not ids.isdisjoint(it.ids)}
+    names = {it: SequenceMatcher(None, file.name, it.name).ratio() for it in common}
+    return max(common, key=lambda it: (common[it], names[it]), default=None)
 
 
 def _joined(file: GoldFile, lender: GoldFile) -> GoldFile:
-    if file.ids == lender.ids:  # also where ids stand twice
-        texts = lender.rows
-    else:
-        by_id = dict(reversed(list(zip(lender.ids, lender.rows))))
-        texts = [by_id.get(id_, {}) if id_ is not None else {} for id_ in file.ids]
+    texts = lender.rows
+    if file.ids != lender.ids:  # the same ids may occur more than once
+        by_id = dict(reversed([*zip(lender.ids, lender.rows)]))
+        texts = [{} if id_ is None else by_id.get(id_, {}) for id_ in file.ids]
     rows = [{**text, **row} for text, row in zip(texts, file.rows)]
     return replace(file, rows=rows, texts_of=lender.name)

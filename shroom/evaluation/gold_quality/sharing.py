@@ -38,15 +38,9 @@ class Texts:
         self.rows = [
             tuple(normalised(text_of(row, key)) for key in ("hyp", "src", "tgt")) for row in rows
         ]
-
-    @cached_property
-    def pairs(self) -> list[tuple[str, str]]:
-        """The output of each item and its reference: the target, or the source without one."""
-        return [(hyp, tgt or src) for hyp, src, tgt in self.rows]
-
-    @cached_property
-    def inputs(self) -> list[tuple[str, str]]:
-        return [(src, tgt) for _, src, tgt in self.rows]
+        #: The output of each item and its reference: the target, or the source without one.
+        self.pairs = [(hyp, tgt or src) for hyp, src, tgt in self.rows]
+        self.inputs = [(src, tgt) for _, src, tgt in self.rows]
 
     @cached_property
     def sketches(self) -> list[Any]:
@@ -77,11 +71,11 @@ class Shared(Plain):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, and the pairs of the same and nearly the same items."""
-        found = {"exact": self.exact, "near": self.near, "inputs": self.inputs}
-        counts = {name: None if pairs is None else len(pairs) for name, pairs in found.items()}
+        exact = [*map(list, self.exact.items())]
         near = None if self.near is None else [*map(list, self.near.items())]
-        pairs = {"exact": [*map(list, self.exact.items())], "near": near}
-        return {"file": self.file, **counts, "pairs": pairs}
+        counts = {"exact": len(exact), "near": None if near is None else len(near)}
+        pairs = {"exact": exact, "near": near}
+        return {"file": self.file, **counts, "inputs": len(self.inputs), "pairs": pairs}
 
 
 def can_look_for_near() -> bool:
@@ -90,43 +84,34 @@ def can_look_for_near() -> bool:
 
 def shared(own: Texts, other: Texts, file: str, *, near: bool = True) -> Shared:
     """Return the items of a split that are also in another split."""
-    exact, inputs = _same(own.pairs, other.pairs), _same(own.inputs, other.inputs)
-    close = _near(own, other, set(exact)) if near else None
+    exact = _same(own.pairs, other.pairs)
+    close = _near(own, other, exact) if near else None
+    inputs = _same(own.inputs, other.inputs)
     taken = {*exact, *(close or ())}
     inputs = {place: there for place, there in inputs.items() if place not in taken}
     return Shared(file, exact, close, inputs)
 
 
-def _filled(pairs: Sequence[tuple[str, str]]) -> list[tuple[int, tuple[str, str]]]:
-    return [(place, pair) for place, pair in enumerate(pairs) if any(pair)]
-
-
 def _same(own: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> dict[int, int]:
-    first = {pair: place for place, pair in reversed(_filled(other))}
-    return {place: first[pair] for place, pair in _filled(own) if pair in first}
+    first = {pair: there for there, pair in reversed([*enumerate(other)])}
+    return {place: first[pair] for place, pair in enumerate(own) if any(pair) and pair in first}
 
 
-def _near(own: Texts, other: Texts, without: set[int]) -> dict[int, int]:
+def _near(own: Texts, other: Texts, exact: Mapping[int, int]) -> dict[int, int]:
     """Return the nearest item of the other split for each item that has a near duplicate."""
     require("data", "datasketch")
     best: dict[int, tuple[float, int]] = {}
-    for there, sketch in enumerate(other.sketches):
-        if not all(other.pairs[there]):
-            continue
-        for place in own.index.query(sketch):
-            if place in without or not all(own.pairs[place]):
+    for there, (sketch, pair) in enumerate(zip(other.sketches, other.pairs)):
+        for place in own.index.query(sketch) if all(pair) else ():
+            if place in exact or not all(own.pairs[place]):
                 continue
             # Both sides must be near; then their union is near, too.
-            value = _likeness(own.pairs[place], other.pairs[there])
-            if value >= NEAR and value > best.get(place, (0.0, 0))[0]:
-                best[place] = value, there
+            likeness = jaccard(own.pairs[place][0], pair[0])
+            if likeness >= NEAR:
+                likeness = min(likeness, jaccard(own.pairs[place][1], pair[1]))
+            if likeness >= NEAR and likeness > best.get(place, (0.0, 0))[0]:
+                best[place] = likeness, there
     return {place: there for place, (_, there) in sorted(best.items())}
-
-
-def _likeness(pair: tuple[str, str], other: tuple[str, str]) -> float:
-    """Return the lower similarity of outputs and references; 0 if that of outputs is too low."""
-    of_outputs = jaccard(pair[0], other[0])
-    return min(of_outputs, jaccard(pair[1], other[1])) if of_outputs >= NEAR else 0.0
 
 
 def jaccard(one: str, other: str) -> float:

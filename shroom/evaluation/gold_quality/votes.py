@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,9 @@ from shroom.metrics.agreement import MISSING
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.scoring.item_values import problem_of_p
-from shroom.scoring.kinds.span_values import HardSpan, LabelledSpan, SoftSpan, read_spans
-from shroom.scoring.rows import LABELS, P
+from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, read_spans
+from shroom.scoring.rows import P
 from shroom.scoring.votes import by_annotator, named
-
-#: The form of the spans under each key.
-FORMS = {"soft_labels": SoftSpan, "hard_labels": HardSpan, "labels": LabelledSpan}
 
 
 def are_of_people(file: GoldFile) -> bool:
@@ -43,20 +41,14 @@ def probabilities(file: GoldFile) -> Floats:
     return np.array([np.nan if problem_of_p(value) else value for value in values], float)
 
 
-def number(label: Any) -> int:
-    return LABELS.get(label, MISSING) if isinstance(label, str) else MISSING
-
-
 def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Return the marks of each annotator of a text: spans, or the marked text."""
     value = row.get("annotations" if kind == "spans" else "raw_annots")
-    named = value.items() if isinstance(value, dict) else ()
-    read = hard_spans if kind == "spans" else _marked_text
-    return {str(name): read(marked) for name, marked in named}
-
-
-def _marked_text(value: Any) -> str:
-    return str(value or "").replace("|", "").strip()
+    people = value if isinstance(value, dict) else {}
+    if kind == "spans":
+        return {str(name): hard_spans(marked) for name, marked in people.items()}
+    texts = {str(name): str(marked or "") for name, marked in people.items()}
+    return {name: text.replace("|", "").strip() for name, text in texts.items()}
 
 
 def hard_spans(value: Any) -> Sequence[HardSpan]:
@@ -82,20 +74,18 @@ def named_votes(file: GoldFile) -> NamedVotes | None:
     if file.kind != "spans":
         return item_votes(file)
     people = [annotators_of(row, file.kind) for row in file.rows]
-    names = sorted({name for row in people for name in row})
-    column = {name: place for place, name in enumerate(names)}
+    names = sorted({*chain(*people)})
     votes, text, size = [], [], []
     for place, (row, marked) in enumerate(zip(file.rows, people)):
         length = len(text_of(row, "hyp"))
-        ends = {min(end, length) for spans in marked.values() for span in spans for end in span[:2]}
+        ends = {min(end, length) for spans in marked.values() for span in spans for end in span}
         cuts = sorted({0, length, *ends})
         for start, end in zip(cuts, cuts[1:]):
-            cell = np.full(len(names), MISSING, np.int8)
-            for name, spans in marked.items():
-                cell[column[name]] = any(a <= start and end <= b for a, b in spans)
-            votes.append(cell)
+            yes = {it: any(a <= start and end <= b for a, b in own) for it, own in marked.items()}
+            votes.append([yes.get(name, MISSING) for name in names])
             text.append(place)
             size.append(end - start)
     if not names or not votes:
         return None
-    return NamedVotes(names, np.array(votes), np.array(text, np.intp), np.array(size, float))
+    places, sizes = np.array(text, np.intp), np.array(size, float)
+    return NamedVotes(names, np.array(votes, np.int8), places, sizes)
