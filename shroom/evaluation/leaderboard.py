@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from shroom.evaluation.scoring_outputs import (
     tracks_of,
 )
 from shroom.evaluation.submissions import by_name, checked_systems, submissions_in
+from shroom.metrics.agreement import Votes
 from shroom.metrics.base import Floats, Metric
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals, interval, mean_interval
@@ -106,15 +108,10 @@ def leaderboard(
     tracks = [board for board in boards(verdicts) if split in (None, board.name.split)]
     only = _only_split(tracks, gold) or split or ""
     intervals = with_unit(intervals, (board.gold for board in tracks), edition)
-    rows = [
-        row
-        for board in tracks
-        for row in (
-            *_of_systems(board, metrics, intervals, trials),
-            *_annotator(board, gold, intervals),
-            *_floors(board, metrics),
-        )
-    ]
+    rows = list[Row]()
+    for board in tracks:
+        rows += _of_systems(board, metrics, intervals, trials)
+        rows += _beside(board, metrics, gold, intervals)
     if edition.average and len(tracks) > 1:
         rows += _means(tracks, metrics, intervals, rows)
     return Leaderboard(
@@ -162,9 +159,7 @@ def _of_outputs(
     shown = {(column.track, column.metric) for column in columns}
     if all((board.name.track, names[0]) in shown for board in tracks):
         for board, listed in output_rows(tracks, scored, metrics):
-            rows += listed
-            if board is not None:
-                rows += (*_annotator(board, gold, none), *_floors(board, metrics))
+            rows += [*listed, *(_beside(board, metrics, gold, none) if board else ())]
     elif metrics != ranking_metrics(edition):
         raise ShroomError(
             f"the scoring outputs do not contain {names[0]} for every track; choose another metric "
@@ -205,7 +200,7 @@ def _of_systems(
             if drawn:
                 ci = interval(metric, rows, value, drawn[shown.name][system], settings)
             estimates[system][shown.name] = Estimate(value, ci, seen[system])
-    places = board.ranks(metrics, drawn, settings.confidence)
+    places = ranked(metrics, board.scores(metrics), drawn, settings.confidence)
     listed = in_order(board.name.track, board.systems, places, estimates, board.gold.n, seen)
     ordered = board.statistics(metrics[0])[[board.systems.index(row.system) for row in listed]]
     tested = indistinguishable(metrics[0], ordered, settings.seed, trials, board.unit)
@@ -225,54 +220,54 @@ def _means(
         board.resampled(metrics, replace(settings, seed=settings.seed + place * (not shared)))
         for place, board in enumerate(every)
     ]
-    mean = _mean([board.scores(metrics) for board in every], metrics)
-    drawn = _mean(resampled, metrics) if all(resampled) else {}
-    estimates = [dict[str, Estimate]() for _ in systems]
+
+    def mean(scores: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
+        arrays = {it.name: [np.array(own[it.name], float) for own in scores] for it in metrics}
+        return {name: np.mean(values, axis=0) for name, values in arrays.items()}
+
+    means = mean([board.scores(metrics) for board in every])
+    drawn = mean(resampled) if all(resampled) else {}
     seen = [sum(board.tracks[system].in_sample for board in every) for system in systems]
+    estimates = []
     for place, system in enumerate(systems):
         own = [row.estimates for row in rows if row.kind == "system" and row.system == system]
-        for name, scores in mean.items():
-            values = [cells[name].value for cells in own]
-            ends = [cells[name].ci for cells in own] if drawn and None not in values else []
+        cells = {}
+        for name, scores in means.items():
+            values = [it[name].value for it in own]
+            ends = [it[name].ci for it in own] if drawn and None not in values else []
             ci = mean_interval([it for it in values if it is not None], ends, share_items=shared)
             value = None if np.isnan(scores[place]) else float(scores[place])
-            estimates[place][name] = Estimate(value, ci, seen[place])
+            cells[name] = Estimate(value, ci, seen[place])
+        estimates.append(cells)
     track, n = f"mean of {len(tracks)} tracks", sum(board.gold.n for board in tracks)
-    places = ranked(metrics, mean, drawn, settings.confidence)
+    places = ranked(metrics, means, drawn, settings.confidence)
     return in_order(track, systems, places, estimates, n, seen)
 
 
-def _mean(scores: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> dict[str, Floats]:
-    """Return the means over tracks, by metric; ``nan`` if a score is undefined."""
-    return {
-        it.name: np.mean([np.array(own[it.name], np.float64) for own in scores], axis=0)
-        for it in metrics
-    }
-
-
-def _annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
-    """Return the row of one annotator, if the gold has the annotators' votes."""
-    path, edition = board.gold.file, board.edition
-    if edition.annotation.kind != "binary":
-        return []
-    try:
-        named_gold = isinstance(gold, InMemory) or not Path(path).is_file()
-        voted, _ = read_votes(gold if named_gold else path, edition)
-    except ShroomError:
-        return []
-    same = board.gold.hash
-    votes = next((file.votes[file.judged] for file in voted if file.gold.hash == same), None)
-    if votes is None:
-        return []
-    names = [metric.name for metric in ranking_metrics(edition) if metric.name in CEILING]
-    figures = estimated({name: CEILING[name] for name in names}, votes, settings)
-    return [Row("one annotator", board.name.track, "reference", estimates=figures, n=board.gold.n)]
-
-
-def _floors(board: Board, metrics: Sequence[Metric]) -> list[Row]:
-    track, n = board.name.track, board.gold.n
-    floors = kind_of(board.edition).floors(board.gold, metrics, board.edition)
+def _beside(
+    board: Board, metrics: Sequence[Metric], gold: Source, settings: Intervals
+) -> list[Row]:
+    """Return the rows of one annotator, if the gold has votes, and of floors and references."""
+    edition, rows = board.edition, dict[str, Mapping[str, Estimate]]()
+    if (votes := _votes(board, gold)) is not None:
+        ranked_by = (metric.name for metric in ranking_metrics(edition))
+        ceilings = {name: CEILING[name] for name in ranked_by if name in CEILING}
+        rows["one annotator"] = estimated(ceilings, votes, settings)
+    for name, scores in kind_of(edition).floors(board.gold, metrics, edition).items():
+        rows[name] = score_cells(scores, {})
     return [
-        Row(name, track, floor_or_reference(name), estimates=score_cells(scores, {}), n=n)
-        for name, scores in floors.items()
+        Row(name, board.name.track, floor_or_reference(name), estimates=cells, n=board.gold.n)
+        for name, cells in rows.items()
     ]
+
+
+def _votes(board: Board, gold: Source) -> Votes | None:
+    """Return the annotators' votes on the gold of a board, if it has them."""
+    file = board.gold.file
+    if board.edition.annotation.kind == "binary":
+        is_named = isinstance(gold, InMemory) or not Path(file).is_file()
+        with suppress(ShroomError):
+            for voted in read_votes(gold if is_named else file, board.edition)[0]:
+                if voted.gold.hash == board.gold.hash:
+                    return voted.votes[voted.judged]
+    return None

@@ -12,7 +12,6 @@ from shroom.core.extras import require
 from shroom.core.printing import counted, printable_lines
 from shroom.core.problems import printable
 from shroom.core.version import __version__
-from shroom.evaluation.board import Item
 from shroom.evaluation.differences import tables_of_pairs
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import SystemReport
@@ -147,7 +146,6 @@ def _track(track: TrackReport, report: Report) -> dict[str, Any]:
         "pairs": tables_of_pairs(track.comparisons, report.intervals),
         "hardest": track.items,
         "star": "".join(footnote(in_sample(track))),
-        "in_sample": {system.name: system.in_sample for system in track.systems},
     }
 
 
@@ -180,21 +178,21 @@ def _slice(track: TrackReport, report: Report, key: str) -> Table:
     return Table(heads=heads, rows=rows, ci=ci, left=1 + several)
 
 
-def _labels(item: Item, words: Mapping[str, str]) -> str:
-    text = f"{words[item.label.value]}, p = {item.p:.4g}"
-    if item.point is None or not item.point.labels:
+def _labels(item: Mapping[str, Any], words: Mapping[str, str]) -> str:
+    text = f"{words[item['gold_label']]}, p = {item['gold_p']:.4g}"
+    if item["point"] is None or not item["point"].labels:
         return text
-    votes = item.point.labels
+    votes = item["point"].labels
     flagged = votes.count(Label.HALLUCINATION)
     return f"{text}: {flagged} of {len(votes)} annotators chose {words[Label.HALLUCINATION.value]}"
 
 
-def _place(item: Item) -> str:
-    point = item.point
+def _place(item: Mapping[str, Any]) -> str:
+    point = item["point"]
     parts = {
-        "row": item.row,
-        "id": item.id,
-        "task": item.task or None,
+        "row": item["row"],
+        "id": item["id"],
+        "task": item["task"] or None,
         "ref": point and point.ref and point.ref.value,
         "model": printable(point.model) if point and point.model else None,
     }
