@@ -202,7 +202,7 @@ def _track(
         places = ranked(ranking, board.scores(ranking), drawn, intervals.confidence)
         ranks = dict(sorted(zip(board.systems, places), key=lambda place: place[1][0]))
         board = board.chosen([*ranks])
-        pairs = compare_systems(board, metrics=metrics, intervals=intervals, trials=trials)
+        pairs = compare_systems(board, metrics, intervals, trials)
     systems = []
     for name, rank in ranks.items():
         own = zip(scores[name].results, scores[name].tracks)
