@@ -23,7 +23,7 @@ from shroom.evaluation.scoring_outputs import (
     rows_by_column,
     tracks_of,
 )
-from shroom.evaluation.submissions import by_name, checked_systems, submissions_in
+from shroom.evaluation.submissions import Invalid, by_name, checked_systems, submissions_in
 from shroom.metrics.agreement import Votes
 from shroom.metrics.base import Floats, Metric
 from shroom.metrics.human_ceiling import CEILING
@@ -94,72 +94,75 @@ def leaderboard(
             f"its splits are {', '.join(names)}"
         )
     systems: Mapping[str, Sequence[Source]]
+    outputs: Mapping[str, Sequence[Path]] = {}
     others: Mapping[Path, str] = {}
     if is_path(submissions):
         folder, others = submissions_in(submissions, gold, edition)
-        if are_outputs(submissions, folder):
-            return _of_outputs(folder, others, gold, metrics, split, edition)
+        outputs = folder if are_outputs(submissions, folder) else {}
         systems = folder
     else:
         systems = {name: [source] for name, source in by_name(submissions, edition).items()}
-        if not systems:
-            raise ShroomError("there is no submission to rank")
-    verdicts, invalid = checked_systems(systems, gold, split, edition)
-    tracks = [board for board in boards(verdicts) if split in (None, board.name.split)]
-    only = _only_split(tracks, gold) or split or ""
-    intervals = with_unit(intervals, (board.gold for board in tracks), edition)
-    rows = list[Row]()
-    for board in tracks:
-        rows += _of_systems(board, metrics, intervals, trials)
-        rows += _beside(board, metrics, gold, intervals)
-    if edition.average and len(tracks) > 1:
-        rows += _means(tracks, metrics, intervals, rows)
+    if not systems:
+        raise ShroomError("there is no submission to rank")
+    names, rows = tuple(metric.name for metric in metrics), list[Row]()
+    if outputs:
+        intervals, trials = Intervals(0), None
+        tracks = _of_split(tracks_of(gold, edition), split, gold)
+        if not tracks:
+            of_split = f" for the split {split}" if split else ""
+            raise ShroomError(f"{gold}: no labelled data{of_split}")
+        names, rows, invalid = _of_outputs(outputs, tracks, metrics, gold)
+    else:
+        verdicts, invalid = checked_systems(systems, gold, split, edition)
+        tracks = _of_split(boards(verdicts), split, gold)
+        intervals = with_unit(intervals, (board.gold for board in tracks), edition)
+        for board in tracks:
+            rows += _of_systems(board, metrics, intervals, trials)
+            rows += _beside(board, metrics, gold, intervals)
+        if edition.average and len(tracks) > 1:
+            rows += _means(tracks, metrics, intervals, rows)
     return Leaderboard(
         rows,
         invalid,
-        tuple(metric.name for metric in metrics),
-        only,
+        names,
+        tracks[0].name.split if tracks else split or "",
         joined(board.signature for board in tracks),
         intervals,
         edition.title,
         others,
-        absent(tracks),
+        {} if outputs else absent(tracks),
+        are_outputs=bool(outputs),
         higher_is_better=metrics[0].higher_is_better,
         trials=trials,
     )
 
 
-def _only_split(tracks: Sequence[Board], gold: Source) -> str:
-    """Return the only split of the tracks, empty without tracks; raise if there are several."""
-    splits = sorted({board.name.split for board in tracks})
+def _of_split(tracks: Sequence[Board], split: str | None, gold: Source) -> list[Board]:
+    """Return the tracks of a split, by default of the only one."""
+    chosen = [board for board in tracks if split in (None, board.name.split)]
+    splits = sorted({board.name.split for board in chosen})
     if len(splits) > 1:
         raise ShroomError(
             f"{gold}: contains gold labels for the splits {' and '.join(splits)}; rank each "
             "separately with --split"
         )
-    return splits[0] if splits else ""
+    return chosen
 
 
 def _of_outputs(
-    systems: Mapping[str, Sequence[Path]],
-    others: Mapping[Path, str],
-    gold: Source,
+    outputs: Mapping[str, Sequence[Path]],
+    tracks: Sequence[Board],
     metrics: tuple[Metric, ...],
-    split: str | None,
-    edition: Edition,
-) -> Leaderboard:
-    """Return the ranks of outputs of the scoring program, with floors and references."""
-    tracks = [it for it in tracks_of(gold, edition) if split in (None, it.name.split)]
-    if not tracks:
-        raise ShroomError(f"{gold}: no labelled data{f' for the split {split}' if split else ''}")
-    only, none = _only_split(tracks, gold), Intervals(0)
-    columns = columns_of(tracks, metrics)
-    scored, invalid = read_outputs(systems, columns, edition)
+    gold: Source,
+) -> tuple[tuple[str, ...], list[Row], list[Invalid]]:
+    """Return the names of scores, the rows of outputs, and the outputs without scores."""
+    edition, columns = tracks[0].edition, columns_of(tracks, metrics)
+    scored, invalid = read_outputs(outputs, columns, edition)
     names, rows = tuple(metric.name for metric in metrics), list[Row]()
     shown = {(column.track, column.metric) for column in columns}
     if all((board.name.track, names[0]) in shown for board in tracks):
         for board, listed in output_rows(tracks, scored, metrics):
-            rows += [*listed, *(_beside(board, metrics, gold, none) if board else ())]
+            rows += [*listed, *(_beside(board, metrics, gold, Intervals(0)) if board else ())]
     elif metrics != ranking_metrics(edition):
         raise ShroomError(
             f"the scoring outputs do not contain {names[0]} for every track; choose another metric "
@@ -167,18 +170,7 @@ def _of_outputs(
         )
     else:
         names, rows = rows_by_column(tracks, scored, columns)
-    return Leaderboard(
-        rows if scored else [],
-        invalid,
-        names,
-        only,
-        "",
-        none,
-        edition.title,
-        others,
-        are_outputs=True,
-        higher_is_better=metrics[0].higher_is_better,
-    )
+    return names, rows if scored else [], invalid
 
 
 def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
