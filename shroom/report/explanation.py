@@ -14,6 +14,7 @@ from rich.text import Text
 
 from shroom.core.printing import TABLE_WIDTH, printable
 from shroom.detectors.explain import Explanation
+from shroom.report.results import TEMPLATES
 from shroom.scoring.display import html
 from shroom.scoring.display.text import number
 from shroom.scoring.result import Result
@@ -27,19 +28,6 @@ _STRONG = 0.5
 _KEPT = "\n\t\u200c\u200d"
 #: On a terminal: the background of the words that raise p most, and of those that lower it.
 _UP, _DOWN = (255, 120, 110), (120, 170, 255)
-
-_STYLE = """
-:root { --up: 214 40 40; --down: 24 100 210; }
-.hyp { font-size: 1.25rem; line-height: 1.9; white-space: pre-wrap; overflow-wrap: anywhere; }
-.hyp > span { padding: .1em .05em; border-radius: .2em; border-bottom: 2px solid transparent; }
-.up { background: rgb(var(--up) / calc(var(--w) * .55)); }
-.down { background: rgb(var(--down) / calc(var(--w) * .55)); }
-.hyp > .up { border-bottom: 2px solid rgb(var(--up) / calc(.2 + var(--w) * .8)); }
-.hyp > .down { border-bottom: 2px dotted rgb(var(--down) / calc(.4 + var(--w) * .6)); }
-.key span { white-space: nowrap; padding: .1em .4em; border-radius: .2em; }
-dt { font-weight: 600; }
-dd { margin: 0 0 .75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,7 +136,8 @@ def as_page(shown: ShownExplanation) -> str:
         f"<dl>{against}</dl>\n"
     )
     tables = html.html([replace(shown.tables()[0], title="Weights", about=())])
-    return html.page("Which words raise or lower p", content + tables, style=_STYLE)
+    style = (TEMPLATES / "explanation.css").read_text(encoding="utf-8")
+    return html.page("Which words raise or lower p", content + tables, style=f"\n{style}")
 
 
 def _span(piece: str, weight: float | None, most: float) -> str:
