@@ -34,7 +34,7 @@ Rank = tuple[int, Optional[tuple[int, int]]]
 Places = NDArray[np.intp]
 #: Digits of the keys that sort items, so that 0.8 - 0.2 ties with 0.6 - 0.0.
 _DIGITS = 9
-_LABELS = {1: Label.HALLUCINATION, 0: Label.NOT_HALLUCINATION}
+_LABELS = (Label.NOT_HALLUCINATION.value, Label.HALLUCINATION.value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +124,6 @@ class Board:
                 parts[metric.name].append(metric.scores(self.statistics(metric), own))
         return {name: np.concatenate(scores, axis=1) for name, scores in parts.items()}
 
-    def ranks(
-        self, metrics: Sequence[Metric], drawn: Drawn | None = None, confidence: float = 0.95
-    ) -> list[Rank]:
-        return ranked(metrics, self.scores(metrics[:2]), drawn, confidence)
-
 
 def ranked(
     metrics: Sequence[Metric],
@@ -171,70 +166,49 @@ def absent(tracks: Sequence[Board]) -> dict[str, list[str]]:
     return {track: names for track, names in lacking.items() if names}
 
 
-@dataclass(frozen=True)
-class Prediction:
-    label: Label
-    p: float
-    right: bool
-
-
-@dataclass(frozen=True)
-class Item:
-    """An item with its gold and the predictions of the systems by name."""
-
-    row: int
-    id: int | str | None
-    label: Label
-    p: float
-    task: str
-    systems: dict[str, Prediction]
-    point: Datapoint | None = None
-
-    @property
-    def difficulty(self) -> float:
-        """The share of systems whose label is wrong, in [0, 1]."""
-        return sum(not prediction.right for prediction in self.systems.values()) / len(self.systems)
-
-
-def hardest(board: Board, n: int | None = None) -> list[Item]:
+def hardest(board: Board, n: int | None = None) -> list[dict[str, Any]]:
     """Return items by the number of systems with a wrong label, then by the error of p."""
     columns = [track.columns for track in board.tracks.values()]
     share = np.mean([label != gold_label for label, _, gold_label, _ in columns], axis=0)
     distance = np.mean([np.abs(p - gold_p) for _, p, _, gold_p in columns], axis=0)
     rows = np.lexsort((-distance.round(_DIGITS), -share.round(_DIGITS)))  # it is stable
-    return _items(board, rows[:n])
+    return items(board, rows[:n])
 
 
-def every_item(board: Board) -> list[Item]:
-    return _items(board, np.arange(board.gold.n))
+def items(board: Board, rows: Places | None = None) -> list[dict[str, Any]]:
+    """Return items, by default all, with the predictions of the systems, as plain values."""
+    gold, tasks = board.gold, board.gold.groups.get("task")
+    columns = {system: track.columns for system, track in board.tracks.items()}
+    listed = []
+    for row in range(gold.n) if rows is None else rows.tolist():
+        systems = {
+            system: {
+                "label": _LABELS[int(label[row])],
+                "p": float(p[row]),
+                "right": bool(label[row] == gold_label[row]),
+                "in_sample": board.tracks[system].in_sample,
+            }
+            for system, (label, p, gold_label, _) in columns.items()
+        }
+        item = {
+            "split": board.name.split,
+            "track": board.name.track,
+            "row": row,
+            "id": gold.id_at(row),
+            "task": tasks.words[tasks.place[row]] if tasks else "",
+            "gold_label": _LABELS[int(gold.label[row])],
+            "gold_p": float(gold.p[row]),
+            "difficulty": sum(not it["right"] for it in systems.values()) / len(systems),
+            "systems": systems,
+        }
+        listed.append(item)
+    return listed
 
 
-def _items(board: Board, rows: Places) -> list[Item]:
-    gold = board.gold
-    tasks = gold.groups.get("task")
-    predictions = {}
-    for system, track in board.tracks.items():
-        columns = (column[rows].tolist() for column in track.columns[:3])
-        predictions[system] = [Prediction(_LABELS[a], p, a == b) for a, p, b in zip(*columns)]
-    return [
-        Item(
-            row,
-            gold.id_at(row),
-            _LABELS[int(gold.label[row])],
-            float(gold.p[row]),
-            tasks.words[tasks.place[row]] if tasks else "",
-            {system: of_system[place] for system, of_system in predictions.items()},
-        )
-        for place, row in enumerate(rows.tolist())
-    ]
-
-
-def with_texts(items: list[Item], board: Board, gold: Source) -> list[Item]:
-    """Return items of a board with their texts, which are read from its gold."""
+def texts(board: Board, gold: Source) -> list[Datapoint]:
+    """Return the datapoints of a board's gold, which is read again."""
 
     def own(documents: list[Document]) -> list[Document]:
-        files = [document for document in documents if document.file == board.gold.file]
-        return files or documents[:1]
+        return [it for it in documents if it.file == board.gold.file] or documents[:1]
 
-    points = read_files(gold, choose=own, edition=board.edition)[0].datapoints
-    return [replace(item, point=points[item.row]) for item in items]
+    return read_files(gold, choose=own, edition=board.edition)[0].datapoints

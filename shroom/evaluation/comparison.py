@@ -92,30 +92,22 @@ def compare(
         raise ShroomError(
             f"no track has two submissions{others}; specify two submissions for the same track"
         )
-    golds = (board.gold for board in compared)
-    intervals = with_unit(intervals, golds, compared[0].edition)
-    rows = [
-        row
-        for board in compared
-        for row in compare_systems(
-            board, metrics=metrics, intervals=intervals, trials=trials, baseline=baseline
-        )
-    ]
-    of_tracks = joined(board.signature for board in compared)
-    settings = f"ar:{trials}|seed:{intervals.seed}"
-    if intervals.resamples:
-        settings = f"bs:{intervals.resamples}|{settings}"
-    signature = f"{of_tracks}|{settings}"
-    left_out = [str(board.name) or "the file" for board in every if board not in compared]
-    remarks = [
-        printable(f"{a} and {b} have identical predictions for {board.gold.file}")
-        for board in compared
-        for (a, one), (b, other) in combinations(board.tracks.items(), 2)
-        if one.predictions.hash == other.predictions.hash
-    ]
+    intervals = with_unit(intervals, (board.gold for board in compared), compared[0].edition)
+    rows, remarks = list[Comparison](), list[str]()
+    for board in compared:
+        rows += compare_systems(board, metrics, intervals, trials, baseline)
+        remarks += [
+            printable(f"{a} and {b} have identical predictions for {board.gold.file}")
+            for (a, one), (b, other) in combinations(board.tracks.items(), 2)
+            if one.predictions.hash == other.predictions.hash
+        ]
     if files := [*dict.fromkeys(file for it in verdicts.values() for file in it.by_order)]:
         why = "aligned by order only, because gold and predictions share neither ids nor texts"
         remarks.append(printable(f"{why}: {in_words(files)}"))
+    of_tracks = joined(board.signature for board in compared)
+    drawn = f"bs:{intervals.resamples}|" if intervals.resamples else ""
+    signature = f"{of_tracks}|{drawn}ar:{trials}|seed:{intervals.seed}"
+    left_out = [str(board.name) or "the file" for board in every if board not in compared]
     return Comparisons(rows, signature, intervals, trials, problems, baseline, left_out, remarks)
 
 
@@ -132,78 +124,53 @@ def _name_of(baseline: Source, sources: Mapping[str, Source]) -> str:
 
 def compare_systems(
     board: Board,
-    *,
-    metrics: Sequence[Metric | str] = (),
-    intervals: Intervals = INTERVALS,
-    trials: int = TRIALS,
+    metrics: Sequence[Metric | str],
+    settings: Intervals,
+    trials: int,
     baseline: str | None = None,
 ) -> list[Comparison]:
     """Return the comparisons of all pairs on one track, or of each system with a baseline."""
     metrics = with_ranking_metrics(board.edition, metrics)
-    resampled = board.resampled(metrics, intervals)
-    pairs = list(combinations(range(len(board.systems)), 2))
+    resampled, scores = board.resampled(metrics, settings), board.scores(metrics)
+    systems, seen, count = board.systems, board.in_sample, len(board.systems)
+    pairs = list(combinations(range(count), 2))
     if baseline is not None:
-        place = board.systems.index(baseline)
-        pairs = [(other, place) for other in range(len(board.systems)) if other != place]
-    comparisons = list[Comparison]()
-    for metric in metrics:
-        drawn = resampled.get(metric.name)
-        comparisons += _by_metric(board, metric, pairs, drawn, intervals, trials)
-    return comparisons
-
-
-def _by_metric(
-    board: Board,
-    metric: Metric,
-    pairs: Sequence[tuple[int, int]],
-    resampled: NDArray[np.float64] | None,
-    settings: Intervals,
-    trials: int,
-) -> list[Comparison]:
-    systems, statistics, in_sample = board.systems, board.statistics(metric), board.in_sample
-    scores, unit = board.scores([metric])[metric.name], board.unit
-    p = randomisation(metric, statistics, pairs, trials, settings.seed, unit)
-    # McNemar's test takes the items as independent.
-    is_exact = metric.name == "accuracy" and unit is None
-    exact = _mcnemar(statistics, pairs) if is_exact else [None] * len(pairs)
-    bca = settings.method == "bca" and resampled is not None
-    left_out = [jackknife(*pair) for pair in board.scored(metric)] if bca else []
+        place = systems.index(baseline)
+        pairs = [(other, place) for other in range(count) if other != place]
     comparisons = []
-    for (a, b), p_value, adjusted, mcnemar_of in zip(pairs, p, holm(p), exact):
-        first, second = scores[a], scores[b]
-        difference = None if first is None or second is None else first - second
-        ci = detectable = None
-        if resampled is not None and difference is not None:
-            drawn = resampled[a] - resampled[b]
-            by_bca = (difference, left_out[a] - left_out[b]) if bca else None
-            ci = resampled_interval(drawn, settings.confidence, by_bca)
-            defined = drawn[~np.isnan(drawn)]
-            spread = float(defined.std(ddof=1)) if len(defined) > 1 else 0.0
-            # If the systems never differ, nothing is known about the spread.
-            detectable = detectable_difference(spread, ALPHA) if spread else None
-        comparisons.append(
-            Comparison(
-                a=systems[a],
-                b=systems[b],
-                track=board.name.track,
-                split=board.name.split,
-                n=board.gold.n,
-                metric=metric.name,
-                a_score=first,
-                b_score=second,
-                difference=difference,
-                ci=ci,
-                p=None if np.isnan(p_value) else float(p_value),
-                p_adjusted=None if np.isnan(adjusted) else float(adjusted),
-                test="approximate randomisation",
-                detectable_difference=detectable,
-                mcnemar=mcnemar_of,
-                a_in_sample=in_sample[a],
-                b_in_sample=in_sample[b],
-                higher_is_better=metric.higher_is_better,
-            )
-        )
+    for metric in metrics:
+        statistics, drawn = board.statistics(metric), resampled.get(metric.name)
+        p = randomisation(metric, statistics, pairs, trials, settings.seed, board.unit)
+        # McNemar's test takes the items as independent.
+        is_exact = metric.name == "accuracy" and board.unit is None
+        exact = _mcnemar(statistics, pairs) if is_exact else [None] * len(pairs)
+        bca = settings.method == "bca" and drawn is not None
+        left_out = [jackknife(*pair) for pair in board.scored(metric)] if bca else []
+        on = board.name.track, board.name.split, board.gold.n, metric.name
+        for (a, b), p_value, adjusted, mcnemar_of in zip(pairs, p, holm(p), exact):
+            first, second = scores[metric.name][a], scores[metric.name][b]
+            difference = None if first is None or second is None else first - second
+            ci = detectable = None
+            if drawn is not None and difference is not None:
+                row = drawn[a] - drawn[b]
+                by_bca = (difference, left_out[a] - left_out[b]) if bca else None
+                ci = resampled_interval(row, settings.confidence, by_bca)
+                detectable = _detectable(row[~np.isnan(row)])
+            figures = first, second, difference, ci, _defined(p_value), _defined(adjusted)
+            tested = "approximate randomisation", detectable, mcnemar_of, seen[a], seen[b]
+            values = (systems[a], systems[b], *on, *figures, *tested, metric.higher_is_better)
+            comparisons.append(Comparison(*values))
     return comparisons
+
+
+def _detectable(differences: NDArray[np.float64]) -> float | None:
+    spread = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
+    # If the systems never differ, nothing is known about the spread.
+    return detectable_difference(spread, ALPHA) if spread else None
+
+
+def _defined(p: float) -> float | None:
+    return None if np.isnan(p) else float(p)
 
 
 def _mcnemar(

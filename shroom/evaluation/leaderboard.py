@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ from shroom.evaluation.scoring_outputs import (
     rows_by_column,
     tracks_of,
 )
-from shroom.evaluation.submissions import by_name, checked_systems, submissions_in
+from shroom.evaluation.submissions import Invalid, by_name, checked_systems, submissions_in
+from shroom.metrics.agreement import Votes
 from shroom.metrics.base import Floats, Metric
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals, interval, mean_interval
@@ -92,79 +94,75 @@ def leaderboard(
             f"its splits are {', '.join(names)}"
         )
     systems: Mapping[str, Sequence[Source]]
+    outputs: Mapping[str, Sequence[Path]] = {}
     others: Mapping[Path, str] = {}
     if is_path(submissions):
         folder, others = submissions_in(submissions, gold, edition)
-        if are_outputs(submissions, folder):
-            return _of_outputs(folder, others, gold, metrics, split, edition)
+        outputs = folder if are_outputs(submissions, folder) else {}
         systems = folder
     else:
         systems = {name: [source] for name, source in by_name(submissions, edition).items()}
-        if not systems:
-            raise ShroomError("there is no submission to rank")
-    verdicts, invalid = checked_systems(systems, gold, split, edition)
-    tracks = [board for board in boards(verdicts) if split in (None, board.name.split)]
-    only = _only_split(tracks, gold) or split or ""
-    intervals = with_unit(intervals, (board.gold for board in tracks), edition)
-    rows = [
-        row
-        for board in tracks
-        for row in (
-            *_of_systems(board, metrics, intervals, trials),
-            *_annotator(board, gold, intervals),
-            *_floors(board, metrics),
-        )
-    ]
-    if edition.average and len(tracks) > 1:
-        rows += _means(tracks, metrics, intervals, rows)
+    if not systems:
+        raise ShroomError("there is no submission to rank")
+    names, rows = tuple(metric.name for metric in metrics), list[Row]()
+    if outputs:
+        intervals, trials = Intervals(0), None
+        tracks = _of_split(tracks_of(gold, edition), split, gold)
+        if not tracks:
+            of_split = f" for the split {split}" if split else ""
+            raise ShroomError(f"{gold}: no labelled data{of_split}")
+        names, rows, invalid = _of_outputs(outputs, tracks, metrics, gold)
+    else:
+        verdicts, invalid = checked_systems(systems, gold, split, edition)
+        tracks = _of_split(boards(verdicts), split, gold)
+        intervals = with_unit(intervals, (board.gold for board in tracks), edition)
+        for board in tracks:
+            rows += _of_systems(board, metrics, intervals, trials)
+            rows += _beside(board, metrics, gold, intervals)
+        if edition.average and len(tracks) > 1:
+            rows += _means(tracks, metrics, intervals, rows)
     return Leaderboard(
         rows,
         invalid,
-        tuple(metric.name for metric in metrics),
-        only,
+        names,
+        tracks[0].name.split if tracks else split or "",
         joined(board.signature for board in tracks),
         intervals,
         edition.title,
         others,
-        absent(tracks),
+        {} if outputs else absent(tracks),
+        are_outputs=bool(outputs),
         higher_is_better=metrics[0].higher_is_better,
         trials=trials,
     )
 
 
-def _only_split(tracks: Sequence[Board], gold: Source) -> str:
-    """Return the only split of the tracks, empty without tracks; raise if there are several."""
-    splits = sorted({board.name.split for board in tracks})
+def _of_split(tracks: Sequence[Board], split: str | None, gold: Source) -> list[Board]:
+    """Return the tracks of a split, by default of the only one."""
+    chosen = [board for board in tracks if split in (None, board.name.split)]
+    splits = sorted({board.name.split for board in chosen})
     if len(splits) > 1:
         raise ShroomError(
             f"{gold}: contains gold labels for the splits {' and '.join(splits)}; rank each "
             "separately with --split"
         )
-    return splits[0] if splits else ""
+    return chosen
 
 
 def _of_outputs(
-    systems: Mapping[str, Sequence[Path]],
-    others: Mapping[Path, str],
-    gold: Source,
+    outputs: Mapping[str, Sequence[Path]],
+    tracks: Sequence[Board],
     metrics: tuple[Metric, ...],
-    split: str | None,
-    edition: Edition,
-) -> Leaderboard:
-    """Return the ranks of outputs of the scoring program, with floors and references."""
-    tracks = [it for it in tracks_of(gold, edition) if split in (None, it.name.split)]
-    if not tracks:
-        raise ShroomError(f"{gold}: no labelled data{f' for the split {split}' if split else ''}")
-    only, none = _only_split(tracks, gold), Intervals(0)
-    columns = columns_of(tracks, metrics)
-    scored, invalid = read_outputs(systems, columns, edition)
+    gold: Source,
+) -> tuple[tuple[str, ...], list[Row], list[Invalid]]:
+    """Return the names of scores, the rows of outputs, and the outputs without scores."""
+    edition, columns = tracks[0].edition, columns_of(tracks, metrics)
+    scored, invalid = read_outputs(outputs, columns, edition)
     names, rows = tuple(metric.name for metric in metrics), list[Row]()
     shown = {(column.track, column.metric) for column in columns}
     if all((board.name.track, names[0]) in shown for board in tracks):
         for board, listed in output_rows(tracks, scored, metrics):
-            rows += listed
-            if board is not None:
-                rows += (*_annotator(board, gold, none), *_floors(board, metrics))
+            rows += [*listed, *(_beside(board, metrics, gold, Intervals(0)) if board else ())]
     elif metrics != ranking_metrics(edition):
         raise ShroomError(
             f"the scoring outputs do not contain {names[0]} for every track; choose another metric "
@@ -172,18 +170,7 @@ def _of_outputs(
         )
     else:
         names, rows = rows_by_column(tracks, scored, columns)
-    return Leaderboard(
-        rows if scored else [],
-        invalid,
-        names,
-        only,
-        "",
-        none,
-        edition.title,
-        others,
-        are_outputs=True,
-        higher_is_better=metrics[0].higher_is_better,
-    )
+    return names, rows if scored else [], invalid
 
 
 def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
@@ -205,7 +192,7 @@ def _of_systems(
             if drawn:
                 ci = interval(metric, rows, value, drawn[shown.name][system], settings)
             estimates[system][shown.name] = Estimate(value, ci, seen[system])
-    places = board.ranks(metrics, drawn, settings.confidence)
+    places = ranked(metrics, board.scores(metrics), drawn, settings.confidence)
     listed = in_order(board.name.track, board.systems, places, estimates, board.gold.n, seen)
     ordered = board.statistics(metrics[0])[[board.systems.index(row.system) for row in listed]]
     tested = indistinguishable(metrics[0], ordered, settings.seed, trials, board.unit)
@@ -225,54 +212,54 @@ def _means(
         board.resampled(metrics, replace(settings, seed=settings.seed + place * (not shared)))
         for place, board in enumerate(every)
     ]
-    mean = _mean([board.scores(metrics) for board in every], metrics)
-    drawn = _mean(resampled, metrics) if all(resampled) else {}
-    estimates = [dict[str, Estimate]() for _ in systems]
+
+    def mean(scores: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
+        arrays = {it.name: [np.array(own[it.name], float) for own in scores] for it in metrics}
+        return {name: np.mean(values, axis=0) for name, values in arrays.items()}
+
+    means = mean([board.scores(metrics) for board in every])
+    drawn = mean(resampled) if all(resampled) else {}
     seen = [sum(board.tracks[system].in_sample for board in every) for system in systems]
+    estimates = []
     for place, system in enumerate(systems):
         own = [row.estimates for row in rows if row.kind == "system" and row.system == system]
-        for name, scores in mean.items():
-            values = [cells[name].value for cells in own]
-            ends = [cells[name].ci for cells in own] if drawn and None not in values else []
+        cells = {}
+        for name, scores in means.items():
+            values = [it[name].value for it in own]
+            ends = [it[name].ci for it in own] if drawn and None not in values else []
             ci = mean_interval([it for it in values if it is not None], ends, share_items=shared)
             value = None if np.isnan(scores[place]) else float(scores[place])
-            estimates[place][name] = Estimate(value, ci, seen[place])
+            cells[name] = Estimate(value, ci, seen[place])
+        estimates.append(cells)
     track, n = f"mean of {len(tracks)} tracks", sum(board.gold.n for board in tracks)
-    places = ranked(metrics, mean, drawn, settings.confidence)
+    places = ranked(metrics, means, drawn, settings.confidence)
     return in_order(track, systems, places, estimates, n, seen)
 
 
-def _mean(scores: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> dict[str, Floats]:
-    """Return the means over tracks, by metric; ``nan`` if a score is undefined."""
-    return {
-        it.name: np.mean([np.array(own[it.name], np.float64) for own in scores], axis=0)
-        for it in metrics
-    }
-
-
-def _annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
-    """Return the row of one annotator, if the gold has the annotators' votes."""
-    path, edition = board.gold.file, board.edition
-    if edition.annotation.kind != "binary":
-        return []
-    try:
-        named_gold = isinstance(gold, InMemory) or not Path(path).is_file()
-        voted, _ = read_votes(gold if named_gold else path, edition)
-    except ShroomError:
-        return []
-    same = board.gold.hash
-    votes = next((file.votes[file.judged] for file in voted if file.gold.hash == same), None)
-    if votes is None:
-        return []
-    names = [metric.name for metric in ranking_metrics(edition) if metric.name in CEILING]
-    figures = estimated({name: CEILING[name] for name in names}, votes, settings)
-    return [Row("one annotator", board.name.track, "reference", estimates=figures, n=board.gold.n)]
-
-
-def _floors(board: Board, metrics: Sequence[Metric]) -> list[Row]:
-    track, n = board.name.track, board.gold.n
-    floors = kind_of(board.edition).floors(board.gold, metrics, board.edition)
+def _beside(
+    board: Board, metrics: Sequence[Metric], gold: Source, settings: Intervals
+) -> list[Row]:
+    """Return the rows of one annotator, if the gold has votes, and of floors and references."""
+    edition, rows = board.edition, dict[str, Mapping[str, Estimate]]()
+    if (votes := _votes(board, gold)) is not None:
+        ranked_by = (metric.name for metric in ranking_metrics(edition))
+        ceilings = {name: CEILING[name] for name in ranked_by if name in CEILING}
+        rows["one annotator"] = estimated(ceilings, votes, settings)
+    for name, scores in kind_of(edition).floors(board.gold, metrics, edition).items():
+        rows[name] = score_cells(scores, {})
     return [
-        Row(name, track, floor_or_reference(name), estimates=score_cells(scores, {}), n=n)
-        for name, scores in floors.items()
+        Row(name, board.name.track, floor_or_reference(name), estimates=cells, n=board.gold.n)
+        for name, cells in rows.items()
     ]
+
+
+def _votes(board: Board, gold: Source) -> Votes | None:
+    """Return the annotators' votes on the gold of a board, if it has them."""
+    file = board.gold.file
+    if board.edition.annotation.kind == "binary":
+        is_named = isinstance(gold, InMemory) or not Path(file).is_file()
+        with suppress(ShroomError):
+            for voted in read_votes(gold if is_named else file, board.edition)[0]:
+                if voted.gold.hash == board.gold.hash:
+                    return voted.votes[voted.judged]
+    return None

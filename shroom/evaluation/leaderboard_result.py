@@ -146,39 +146,36 @@ class Leaderboard(Result):
 
     def tables(self) -> list[Table]:
         """Return the ranks of each track, an explanation, and the submissions with errors."""
-        first, others = self.shown[:1], self.shown[1:]
-        tables = [
-            Table(
-                f"{title}, n = {rows[0].n}" if rows[0].n else title,
-                ("system", *first, ("rank", "ranks"), "group", *others),
-                [self._cells(row) for row in rows],
-                self._notes(rows),
-                confidence(self.intervals),
-                sort="rank",
-                groups="group",
-            )
-            for title, rows in self.tracks.items()
-        ]
+        tables = [self._table(title, rows) for title, rows in self.tracks.items()]
         known = {*self.metrics, *(row.kind for row in self.rows)}
         terms = "; ".join(f"{name}: {it}" for name, it in _TERMS.items() if name in known)
         how = [self.explanation, terms, self.signature] if self.rows else []
         return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
 
-    def _cells(self, row: Row) -> Cells:
-        star, is_system = row.in_sample, row.kind == "system"
-        name = starred(row.system, star) if is_system else f"{row.kind}: {row.system}"
-        scores = [row.estimates.get(it, "") for it in self.shown]
-        if not is_system:
-            return Beside((name, *scores[:1], "", "", *scores[1:]))
-        group = "" if row.group is None else row.group
-        return (name, *scores[:1], Estimate(row.rank, row.rank_ci, star, "d"), group, *scores[1:])
-
-    def _notes(self, rows: Sequence[Row]) -> list[str]:
+    def _table(self, title: str, rows: Sequence[Row]) -> Table:
+        shown, n = self.shown, rows[0].n
+        cells: list[Cells] = []
+        for row in rows:
+            first, *others = (row.estimates.get(name, "") for name in shown)
+            if row.kind == "system":
+                rank = Estimate(row.rank, row.rank_ci, row.in_sample, "d")
+                group = "" if row.group is None else row.group
+                cells.append((starred(row.system, row.in_sample), first, rank, group, *others))
+            else:
+                cells.append(Beside((f"{row.kind}: {row.system}", first, "", "", *others)))
         cases = ((row.system, row.in_sample, row.n) for row in rows)
         unclear = ((f"{row.system}, {it}", ci) for row in rows for it, ci in row.intervals.items())
         absent = ", ".join(self.absent.get(rows[0].track, []))
         listed = [f"no file for this track: {absent}"] if absent else []
-        return [*footnote(cases, ", so its rank says little"), *doubts(unclear), *listed]
+        return Table(
+            f"{title}, n = {n}" if n else title,
+            ("system", shown[0], ("rank", "ranks"), "group", *shown[1:]),
+            cells,
+            [*footnote(cases, ", so its rank says little"), *doubts(unclear), *listed],
+            confidence(self.intervals),
+            sort="rank",
+            groups="group",
+        )
 
     @property
     def explanation(self) -> str:

@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.board import Board, Item, boards, chosen, hardest, with_texts
+from shroom.evaluation.board import Board, boards, chosen, hardest, ranked, texts
 from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.submissions import read
@@ -37,7 +39,8 @@ class TrackReport:
     board: Board
     systems: list[SystemReport]
     comparisons: list[Comparison]
-    items: list[Item]
+    #: The hardest items, each with its datapoint if the gold has texts.
+    items: list[dict[str, Any]]
 
     def __repr__(self) -> str:
         return f"TrackReport({self.name}, n={self.n}: {', '.join(self.board.systems)})"
@@ -144,15 +147,13 @@ def report(
             own = portrait(system, result, computed, intervals)
             means.setdefault(result.title, []).append(own)
     for of_mean in means.values():
-        of_mean.sort(key=lambda own: _place(own.whole[names[0]].value, computed[0]))
+        values = [(system.whole[names[0]].value, system) for system in of_mean]
+        sign = -1 if computed[0].higher_is_better else 1
+        values.sort(key=lambda it: math.inf if it[0] is None else sign * it[0])
+        of_mean[:] = [system for _, system in values]
     answers = [(track.name, _best(track, computed[0], intervals)) for track in tracks]
     verdict = by_place(answers, scores)
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict, means)
-
-
-def _place(score: float | None, metric: Metric) -> float:
-    """Return a key that sorts the best score first, and an undefined score last."""
-    return math.inf if score is None else -score if metric.higher_is_better else score
 
 
 def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
@@ -161,30 +162,26 @@ def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
     name, best = metric.name, first.whole[metric.name]
     if best.value is None:
         return f"{name} is undefined"
-    floors = {
-        floor: scores.get(name)
-        for floor, scores in first.score.floors.items()
-        if floor_or_reference(floor) == "floor"
-    }
+    known = first.score.floors.items()
+    floors = {it: own.get(name) for it, own in known if floor_or_reference(it) == "floor"}
     scores = [system.whole[name] for system in track.systems]
     floor = not_above_floor(scores, floors, higher_is_better=metric.higher_is_better)
     value, ci = figure(best.value), within(best.ci, how)
     if not others:
-        of = f" ({ci})" if ci else ""
-        return f"{first.name} scores {value} in {name}{of}{floor}"
+        return f"{first.name} scores {value} in {name}{f' ({ci})' if ci else ''}{floor}"
     value += f", {ci}" if ci else ""
-    second = others[0]
     pairs = [pair for pair in track.comparisons if pair.metric == name]
-    pair = next(pair for pair in pairs if {pair.a, pair.b} == {first.name, second.name})
+    # The systems are in the order of their ranks, so the first pair is that of the best two.
+    pair, second = pairs[0], others[0].name
     if pair.difference is None or pair.p_adjusted is None:
-        return f"{first.name} is first by {name} ({value}); {name} of {second.name} is undefined"
+        return f"{first.name} is first by {name} ({value}); {name} of {second} is undefined"
     if not pair.difference:
-        return f"{first.name} and {second.name} have the same {name} ({value}){floor}"
+        return f"{first.name} and {second} have the same {name} ({value}){floor}"
     p = f"{p_in_words(pair.p_adjusted)}{f' corrected for {len(pairs)} pairs' * (len(pairs) > 1)}"
     gap = f"difference {figure(abs(pair.difference))}, {p}"
     better = "and significantly better" if pair.significant else "but not significantly better"
-    answer = f"{first.name} is first by {name} ({value}), {better} than {second.name} ({gap})"
-    warning = unfair([system.name for system in (first, second) if system.in_sample])
+    answer = f"{first.name} is first by {name} ({value}), {better} than {second} ({gap})"
+    warning = unfair([system.name for system in track.systems[:2] if system.in_sample])
     return ". ".join(filter(None, (answer, warning))) + floor
 
 
@@ -197,23 +194,24 @@ def _track(
     trials: int,
 ) -> TrackReport:
     """Return the report of all systems on one track; a single system has no rank."""
-    several = len(board.systems) > 1
-    ranking = ranking_metrics(board.edition)
-    resampled = board.resampled(ranking, intervals) if several else {}
-    ranks = dict(zip(board.systems, board.ranks(ranking, resampled, intervals.confidence)))
-    board = board.chosen(sorted(board.systems, key=lambda system: ranks[system][0]))
+    ranks: dict[str, Any] = dict.fromkeys(board.tracks, (None, None))
+    pairs: list[Comparison] = []
+    if len(ranks) > 1:
+        ranking = ranking_metrics(board.edition)
+        drawn = board.resampled(ranking, intervals)
+        places = ranked(ranking, board.scores(ranking), drawn, intervals.confidence)
+        ranks = dict(sorted(zip(board.systems, places), key=lambda place: place[1][0]))
+        board = board.chosen([*ranks])
+        pairs = compare_systems(board, metrics, intervals, trials)
     systems = []
-    for name in board.systems:
+    for name, rank in ranks.items():
         own = zip(scores[name].results, scores[name].tracks)
         result = next(result for result, track in own if track is board.tracks[name])
-        rank = ranks[name] if several else (None, None)
         systems.append(portrait(name, result, metrics, intervals, board, rank))
-    hard = list[Item]()
+    hard, points = list[dict[str, Any]](), list[Datapoint]()
     if board.edition.annotation.kind == "binary":
         hard = hardest(board, HARDEST)
         with suppress(ShroomError):  # the gold need not have texts
-            hard = with_texts(hard, board, gold)
-    pairs: list[Comparison] = []
-    if several:
-        pairs = compare_systems(board, metrics=metrics, intervals=intervals, trials=trials)
+            points = texts(board, gold)
+    hard = [{**item, "point": points[item["row"]] if points else None} for item in hard]
     return TrackReport(board, systems, pairs, hard)

@@ -40,10 +40,14 @@ class Change:
     difference: float | None
     ci: Interval | None
 
-    @property
-    def cells(self) -> tuple[Estimate, ...]:
-        change = Estimate(self.difference, self.ci, form="↕.3f")
-        return (Estimate(self.old), Estimate(self.new), change)
+    def cells(self, name: str) -> tuple[Estimate, ...]:
+        """Return the cells of a rank, which rises if it becomes smaller, or of a score."""
+        difference, ci = self.difference, self.ci
+        if name != _RANK:
+            return Estimate(self.old), Estimate(self.new), Estimate(difference, ci, form="↕.3f")
+        rise = None if difference is None else -difference
+        rises = Estimate(rise, ci and (-ci[1], -ci[0]), form=ROSE)
+        return (*(Estimate(place, form=".0f") for place in (self.old, self.new)), rises)
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,12 @@ class Rescored:
     in_sample: int = 0
 
     @property
+    def changes(self) -> dict[str, Change]:
+        return {_RANK: self.rank, **self.scores}
+
+    @property
     def changed(self) -> bool:
-        return any(it.old != it.new for it in (self.rank, *self.scores.values()))
+        return any(it.old != it.new for it in self.changes.values())
 
     @property
     def is_clear(self) -> bool:
@@ -67,20 +75,10 @@ class Rescored:
 
     def record(self) -> dict[str, Any]:
         record: dict[str, Any] = {"system": self.system}
-        for name, change in {"rank": self.rank, **self.scores}.items():
-            values = (change.old, change.new, change.difference, *(change.ci or (None, None)))
+        for name, it in self.changes.items():
+            values = (it.old, it.new, it.difference, *(it.ci or (None, None)))
             record |= zip((f"{name}_{part}" for part in _PARTS), values)
         return record
-
-    def row(self) -> Row:
-        old, new, ci = self.rank.old, self.rank.new, self.rank.ci
-        rise = None if old is None or new is None else old - new
-        return (
-            starred(self.system, self.in_sample),
-            *(Estimate(place, form=".0f") for place in (old, new)),
-            Estimate(rise, ci and (-ci[1], -ci[0]), form=ROSE),
-            *(cell for score in self.scores.values() for cell in score.cells),
-        )
 
 
 @dataclass(frozen=True)
@@ -109,33 +107,27 @@ class TrackChange:
         return f"{moved} of {len(self.systems)} ranks {'changes' if moved == 1 else 'change'}"
 
     @property
-    def changed(self) -> bool:
-        return any(row.changed for row in self.systems)
+    def changed(self) -> list[Rescored]:
+        return [row for row in self.systems if row.changed]
 
     def table(self, ci: str) -> Table:
         """Return the systems that change; ``ci`` is the head of the intervals."""
-        rows = [row for row in self.systems if row.changed]
-        items = f"n = {self.old_n} old, {self.new_n} new, {self.common_n} in both"
-        heads = ["system"]
-        for name in (_RANK, *self.systems[0].scores):
+        rows, heads = list[Row](), ["system"]
+        for name in self.systems[0].changes if self.changed else ():
             heads += [f"{name}\nold", "new", "change"]
+        for row in self.changed:
+            cells = (cell for name, it in row.changes.items() for cell in it.cells(name))
+            rows.append((starred(row.system, row.in_sample), *cells))
         same = len(self.systems) - len(rows)
-        unclear = (
+        notes = [f"not shown: {counted(same, 'system')} without any change"] if same else []
+        notes += footnote((row.system, row.in_sample, self.old_n) for row in self.changed)
+        notes += doubts(
             (f"{row.system}, {name}", change.ci)
-            for row in rows
+            for row in self.changed
             for name, change in row.scores.items()
         )
-        return Table(
-            f"{self.title}: {self.moved} ({items})",
-            heads if rows else (),
-            [row.row() for row in rows],
-            [
-                *([f"not shown: {counted(same, 'system')} without any change"] if same else []),
-                *footnote((row.system, row.in_sample, self.old_n) for row in rows),
-                *doubts(unclear),
-            ],
-            ci,
-        )
+        items = f"n = {self.old_n} old, {self.new_n} new, {self.common_n} in both"
+        return Table(f"{self.title}: {self.moved} ({items})", heads, rows, notes, ci)
 
 
 @dataclass(frozen=True, repr=False)
@@ -243,29 +235,24 @@ def _track_change(
     golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
 ) -> TrackChange:
     old, new = golds.old, golds.new
-    values: list[dict[str, Sequence[Any]]] = []
+    values: list[dict[str, Any]] = []
     for board in (old, new):
         scores = board.scores(metrics)
         values.append({_RANK: [place for place, _ in ranked(usual, scores)], **scores})
     moved = _moved(golds, metrics, usual, settings)
 
     def change(name: str, system: int) -> Change:
-        before, after = (own[name][system] for own in values)
-        if before is None or after is None:
-            return Change(before, after, None, None)
+        one, other = (own[name][system] for own in values)
+        if one is None or other is None:
+            return Change(one, other, None, None)
         ends = percentile_interval if name == _RANK else resampled_interval
         ci = ends(moved[name][system], settings.confidence) if moved else None
-        return Change(before, after, after - before, ci)
+        return Change(one, other, other - one, ci)
 
-    systems = [
-        Rescored(
-            name,
-            change(_RANK, system),
-            {metric.name: change(metric.name, system) for metric in metrics},
-            old.in_sample[system],
-        )
-        for system, name in enumerate(old.systems)
-    ]
+    systems = []
+    for place, system in enumerate(old.systems):
+        changes = {name: change(name, place) for name in values[0]}
+        systems.append(Rescored(system, changes.pop(_RANK), changes, old.in_sample[place]))
     systems.sort(key=lambda row: (row.rank.new, row.rank.old, row.system))
     sizes = (old.gold.n, new.gold.n, old.gold.n + new.gold.n - golds.n)
     return TrackChange(
@@ -278,10 +265,9 @@ def _moved(
 ) -> dict[str, Any]:
     """Return the changes of ranks and scores on the same resamples, by name: [systems, b]."""
     unit = golds.unit
-    sides = (golds.old, golds.old_items), (golds.new, golds.new_items)
     old, new = (
         board.resampled(metrics, settings, unit[items], int(unit.max()) + 1)
-        for board, items in sides
+        for board, items in ((golds.old, golds.old_items), (golds.new, golds.new_items))
     )
     if not (old and new):
         return {}

@@ -49,10 +49,11 @@ def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
         )
     names = {system: {*_names(paths)} for system, paths in systems.items()}
     outputs = [system for system, found in names.items() if found.intersection(FILES)]
+    endings = (*JSON, *TABLES)
     others = [
         system
-        for system, found in names.items()
-        if system not in outputs and any(name.endswith((*JSON, *TABLES)) for name in found)
+        for system in systems
+        if system not in outputs and any(name.endswith(endings) for name in names[system])
     ]
     if outputs and others:
         raise ShroomError(
@@ -113,12 +114,12 @@ def _scores(paths: Sequence[Path], columns: Sequence[Column], edition: Edition) 
     if not values:
         return f"{paths[0]}: contains no scores, because the submission was not scored"
     for column in columns:
-        value = values.get(column.key)
+        value: Any = values.get(column.key)
         is_odd = isinstance(value, bool) or not isinstance(value, (int, float))
-        if is_odd or not -_MOST < values[column.key] < _MOST:
+        if is_odd or not -_MOST < value < _MOST:
             return f'{paths[0]}: expected a finite number under "{column.key}" in {FILES[0]}'
         least, greatest = kind_of(edition).metric(column.metric, edition).bounds
-        is_inside = least - _ROUNDING <= values[column.key] <= greatest + _ROUNDING
+        is_inside = least - _ROUNDING <= value <= greatest + _ROUNDING
         if not is_inside and value not in (column.undefined, worst_scores(edition)[column.key]):
             span = f"from {least:g} to {greatest:g}"
             return f'{paths[0]}: expected a number {span} under "{column.key}", got {value:g}'
@@ -147,19 +148,19 @@ def output_rows(
     edition = tracks[0].edition
     names = [metric.name for metric in ranking_metrics(edition)]
     keys = {(it.track, it.metric): it.key for it in columns_of(tracks, metrics)}
+    listed = list[dict[str, Any]]()
     for board in tracks:
+        by_name = {name: keys.get((board.name.track, name), "") for name in names}
         own = {
-            system: {name: values.get(keys.get((board.name.track, name), "")) for name in names}
+            system: {name: values.get(key) for name, key in by_name.items()}
             for system, values in scored.items()
         }
+        listed.append(own)
         yield board, _ranked(board.name.track, own, metrics, board.gold.n)
     if edition.average and len(tracks) > 1 and not edition.columns:
         means = {
-            system: {
-                name: fmean(values[keys[board.name.track, name]] for board in tracks)
-                for name in names
-            }
-            for system, values in scored.items()
+            system: {name: fmean(own[system][name] for own in listed) for name in names}
+            for system in scored
         }
         n = sum(board.gold.n for board in tracks)
         yield None, _ranked(f"mean of {len(tracks)} tracks", means, metrics, n)
@@ -177,10 +178,8 @@ def rows_by_column(
 ) -> tuple[tuple[str, ...], list[Row]]:
     """Return the keys of columns, and the systems ranked by them as on the platform."""
     edition = tracks[0].edition
-    metrics = [
-        replace(kind_of(edition).metric(column.metric, edition), name=column.key)
-        for column in columns
-    ]
+    by_name = kind_of(edition).metric
+    metrics = [replace(by_name(it.metric, edition), name=it.key) for it in columns]
     n = sum(board.gold.n for board in tracks)
     return tuple(column.key for column in columns), _ranked("all columns", scored, metrics, n)
 

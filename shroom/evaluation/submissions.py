@@ -23,6 +23,7 @@ from shroom.scoring.tables import Table
 from shroom.scoring.verdict import Checked
 
 _SUFFIXES = (*JSON, ".zip")
+_GOLD = "it is the gold"
 _FORMS = "submissions are folders or .json, .jsonl, .csv, .tsv and .zip files"
 
 
@@ -57,17 +58,13 @@ def submissions_in(
         )
     systems: dict[str, list[Path]] = {}
     others: dict[Path, str] = {}
-    for path in sorted(root.iterdir()):
-        if is_junk(path.name):
-            continue
-        if _is_same(path, gold):
-            others[path] = "it is the gold"
-        elif path.is_dir():
-            systems.setdefault(path.name, []).append(path)
-        elif reason := _why_no_submission(path, edition):
-            others |= {} if is_readme(path.name) else {path: reason}
-        else:
-            systems.setdefault(system_name(path.name, edition) or path.name, []).append(path)
+    for path in sorted(it for it in root.iterdir() if not is_junk(it.name)):
+        reason = _why_no_submission(path, gold, edition)
+        if not reason:
+            name = path.name if path.is_dir() else system_name(path.name, edition)
+            systems.setdefault(name or path.name, []).append(path)
+        elif not is_readme(path.name) or reason == _GOLD:
+            others[path] = reason
     if not systems:
         first = {why: path for path, why in reversed(others.items())}
         raise ShroomError(
@@ -86,8 +83,12 @@ def _is_same(path: Path, gold: Source | None) -> bool:
     return gold is not None and Path(gold).exists() and path.exists() and path.samefile(gold)
 
 
-def _why_no_submission(path: Path, edition: Edition) -> str:
-    """Return why a file is not a submission; empty if it is one."""
+def _why_no_submission(path: Path, gold: Source | None, edition: Edition) -> str:
+    """Return why an entry of a folder is not a submission; empty if it is one."""
+    if _is_same(path, gold):
+        return _GOLD
+    if path.is_dir():
+        return ""
     if not path.name.lower().endswith((*_SUFFIXES, *TABLES)):
         return _FORMS
     if path.exists() and not path.is_file():
@@ -109,17 +110,16 @@ def checked_systems(
     edition, _ = resolve(edition, gold)
     splits = (split,) if split and split not in edition.submitted else ()
     valid: dict[str, Checked] = {}
-    invalid = []
-    of_gold: list[Problem] = []
+    invalid, of_gold = [], list[Problem]()
     for system, paths in systems.items():
         verdict = _merged([check(path, gold, splits=splits, edition=edition) for path in paths])
-        if verdict.ok and split and all(track.name.split != split for track in verdict.tracks):
-            invalid.append(Invalid(system, [f"{paths[0]}: no predictions for the split {split}"]))
-        elif verdict.ok:
-            valid[system] = verdict
-        else:
+        if not verdict.ok:
             invalid.append(Invalid(system, _error_lines(verdict.problems)))
             of_gold += _elsewhere(verdict.problems, paths)
+        elif split and all(track.name.split != split for track in verdict.tracks):
+            invalid.append(Invalid(system, [f"{paths[0]}: no predictions for the split {split}"]))
+        else:
+            valid[system] = verdict
     if of_gold and not valid:
         problems = Problems()
         problems.extend(dict.fromkeys(of_gold))
@@ -206,14 +206,13 @@ def names(paths: Sequence[Source], edition: Edition) -> list[str]:
     """Return a short, unique name for each path: that of the system, or else of the folder."""
     parts = [_parts(path, edition) for path in paths]
     short_names: list[str] = []
-    for path_parts in parts:
-        depth = 1
-        others = [other for other in parts if other != path_parts]
-        while depth < len(path_parts) and any(
-            other[-depth:] == path_parts[-depth:] for other in others
-        ):
-            depth += 1
-        short_names.append(_numbered("/".join(path_parts[-depth:]), short_names))
+    for own in parts:
+        others = [other for other in parts if other != own]
+        depths = range(1, len(own))
+        free = (it for it in depths if all(other[-it:] != own[-it:] for other in others))
+        name = "/".join(own[-next(free, len(own)) :])
+        numbered = chain([name], (f"{name} ({number})" for number in count(2)))
+        short_names.append(next(it for it in numbered if it not in short_names))
     return short_names
 
 
@@ -231,8 +230,3 @@ def _parts(path: Source, edition: Edition) -> list[str]:
     *folders, last = Path(path).absolute().parts[1:] or ("submission",)
     name = last if Path(path).is_dir() else system_name(last, edition)
     return [*folders, name] if name else list(folders) or [last]
-
-
-def _numbered(name: str, names: Sequence[str]) -> str:
-    numbered = (f"{name} ({number})" for number in count(2))
-    return next(candidate for candidate in chain([name], numbered) if candidate not in names)

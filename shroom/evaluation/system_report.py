@@ -44,12 +44,12 @@ class BinaryReport:
         label, p, gold_label, gold_p = track.columns
         clipped = np.clip(p, 0.0, 1.0)  # p may leave [0, 1] by a rounding
         return cls(
-            confusion=confusion(label, gold_label),
-            by_label=reliability(clipped, gold_label),
-            by_share=reliability(clipped, gold_p),
-            thresholds=accuracy_by_threshold(clipped, gold_label),
-            spread=spread(clipped, gold_p),
-            words=tuple(track.edition.file_labels.values()),
+            confusion(label, gold_label),
+            reliability(clipped, gold_label),
+            reliability(clipped, gold_p),
+            accuracy_by_threshold(clipped, gold_label),
+            spread(clipped, gold_p),
+            tuple(track.edition.file_labels.values()),
         )
 
 
@@ -82,15 +82,14 @@ def portrait(
 ) -> SystemReport:
     is_binary = board is not None and board.edition.annotation.kind == "binary"
     track = board.tracks[name] if board is not None and is_binary else None
-    columns = track and track.columns
+    columns = track.columns if track else ()
 
     def measured(scores: Mapping[str, Any], n: int, rows: Any = slice(None)) -> dict[str, Estimate]:
         measured = {}
         for metric in metrics:
             value, ci, why = scores[metric.name], scores.get(f"{metric.name}_ci"), ""
             if value is None:
-                own = columns and tuple(column[rows] for column in columns)
-                why = _why_undefined(metric.name, own) if own else "not defined on these items"
+                why = _why_undefined(metric.name, tuple(column[rows] for column in columns))
             elif ci is None and intervals.resamples:
                 why = _why_no_interval(metric, n, intervals)
             measured[metric.name] = Estimate(value, ci, score.in_sample, why=why)
@@ -98,10 +97,9 @@ def portrait(
 
     slices: dict[str, dict[str, tuple[int, dict[str, Estimate]]]] = {}
     for key, parts in score.slices.items():
-        group = None if board is None else group_of(board.gold, key)
-        place = None if group is None else group.place
+        group = group_of(board.gold, key) if board else None
         slices[key] = {
-            word: (part["n"], measured(part, part["n"], place == number))
+            word: (part["n"], measured(part, part["n"], group and group.place == number))
             for number, (word, part) in enumerate(parts.items())
         }
     binary = BinaryReport.of(track) if track else None
@@ -117,15 +115,16 @@ def _why_no_interval(metric: Metric, n: int, intervals: Intervals) -> str:
 
 
 def _why_undefined(metric: str, columns: Columns) -> str:
-    _, p, gold_label, gold_p = columns
-    if len(p) < 2:
-        return "there is only one item" if len(p) else "there are no items"
-    if metric == "rho" and np.ptp(p) == 0:
-        return "p is constant"
-    if metric == "rho" and np.ptp(gold_p) == 0:
-        return "p in the gold is constant"
-    if np.ptp(gold_label) == 0:
-        return "all gold labels are the same"
+    if columns:
+        _, p, gold_label, gold_p = columns
+        if len(p) < 2:
+            return "there is only one item" if len(p) else "there are no items"
+        if metric == "rho" and np.ptp(p) == 0:
+            return "p is constant"
+        if metric == "rho" and np.ptp(gold_p) == 0:
+            return "p in the gold is constant"
+        if np.ptp(gold_label) == 0:
+            return "all gold labels are the same"
     return "not defined on these items"
 
 

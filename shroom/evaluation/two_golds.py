@@ -62,29 +62,25 @@ def two_golds(
     tracks: dict[tuple[str, str], tuple[Board, Board]] = {}
     invalid, problems = [], Problems()
     for system, paths in systems.items():
-        verdicts = [
+        by_old, by_new = (
             [check(path, gold, texts=True, limit=None, edition=edition) for path in paths]
             for gold in (old, new)
-        ]
-        errors = _errors(*verdicts)
+        )
+        errors = _errors(by_old, by_new)
         if errors.errors:
             invalid.append(Invalid(system, list(errors.lines())))
             problems.extend(errors)
             continue
-        after_by_file = {it.predictions.file: it for part in verdicts[1] for it in part.aligned}
-        for before in (it for part in verdicts[0] for it in part.aligned):
-            after = after_by_file.get(before.predictions.file)
-            if after is None:
-                continue
-            name = before.name if before.name.split else after.name
-            by_old, by_new = tracks.setdefault(
-                name.key, (Board(name, before.gold, edition), Board(name, after.gold, edition))
-            )
-            by_old.add(system, before)
-            by_new.add(system, after)
+        after_by_file = {it.predictions.file: it for part in by_new for it in part.aligned}
+        for before in (it for part in by_old for it in part.aligned):
+            if after := after_by_file.get(before.predictions.file):
+                name = before.name if before.name.split else after.name
+                empty = Board(name, before.gold, edition), Board(name, after.gold, edition)
+                for board, pair in zip(tracks.setdefault(name.key, empty), (before, after)):
+                    board.add(system, pair)
+    if not tracks and invalid:
+        raise InvalidInput(problems)
     if not tracks:
-        if invalid:
-            raise InvalidInput(problems)
         raise ShroomError(
             f"{old} and {new} have no track in common, so there is nothing to compare"
         )
@@ -94,15 +90,16 @@ def two_golds(
 
 def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
     """Return the errors of a system, except those about items of the other gold."""
+    by_old, by_new = (
+        {track.predictions.file: track.gold for part in parts for track in part.tracks}
+        for parts in (old, new)
+    )
     errors: dict[Problem, None] = {}
-    for own, other in ((old, new), (new, old)):
-        others = {track.predictions.file: track.gold for part in other for track in part.tracks}
-        for part in own:
-            golds = {track.predictions.file: track.gold for track in part.tracks}
-            for problem in part.problems:
-                gold, of_other = golds.get(problem.file), others.get(problem.file)
-                if problem.severity == ERROR and not _is_of(problem, gold, of_other):
-                    errors[problem] = None
+    for parts, golds, others in ((old, by_old, by_new), (new, by_new, by_old)):
+        for problem in (problem for part in parts for problem in part.problems):
+            gold, other = golds.get(problem.file), others.get(problem.file)
+            if problem.severity == ERROR and not _is_of(problem, gold, other):
+                errors[problem] = None
     problems = Problems()
     problems.extend(errors)
     return problems
@@ -111,9 +108,9 @@ def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
 def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
     if gold is None or other is None or gold.ids is None or other.ids is None:
         return False
-    if problem.code == "id-unknown":
-        return problem.id in other.ids.tolist()
-    return problem.code == "count"
+    return problem.code == "count" or (
+        problem.code == "id-unknown" and problem.id in other.ids.tolist()
+    )
 
 
 def _matched(old: Board, new: Board) -> TwoGolds:

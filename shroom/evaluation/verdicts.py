@@ -44,14 +44,12 @@ def of_comparisons(found: Any) -> str:
         tracks.setdefault(pair.place, {}).setdefault(pair.metric, []).append(pair)
     sentences = [(place, _of_metrics(by_metric, found)) for place, by_metric in tracks.items()]
     known = [pair.p_adjusted for pair in found.comparisons if pair.p_adjusted is not None]
-    significant = any(pair.significant for pair in found.comparisons)
-    if len(tracks) > 1 and len(known) == len(found.comparisons) and not significant:
+    if len(tracks) > 1 and len(known) == len(found.comparisons) and min(known) > ALPHA:
         metrics = " or ".join(dict.fromkeys(pair.metric for pair in found.comparisons))
         families = [of_metric for by_metric in tracks.values() for of_metric in by_metric.values()]
         least = _least(max(families, key=len), min(known), found.trials)
-        said = f"{_which(families[0])}: no difference in {metrics} is significant on any track"
-        said += f" ({least})"
-        sentences = [("", said)]
+        none = f"no difference in {metrics} is significant on any track ({least})"
+        sentences = [("", f"{_which(families[0])}: {none}")]
     answer = by_place(sentences, {name for pair in found.comparisons for name in (pair.a, pair.b)})
     warning = unfair(found.fitted)
     return f"{answer} {warning}." if warning else answer
@@ -68,16 +66,15 @@ def _of_metrics(by_metric: dict[str, list[Any]], found: Any) -> str:
     """Return the clauses of the metrics of one track, those with a significant difference first."""
     pairs = next(iter(by_metric.values()))
     real = {name: [it for it in of if it.significant] for name, of in by_metric.items()}
-    clear = [name for name, significant in real.items() if significant]
+    clear = {name: significant for name, significant in real.items() if significant}
     if len(pairs) == 1:
-        said = _of_one_pair([real[name][0] for name in clear], found.intervals)
+        said = _of_one_pair([pair for (pair,) in clear.values()], found.intervals)
     else:
-        said = [_of_pairs(name, len(pairs), real[name], found.baseline) for name in clear]
-    unclear = [name for name in by_metric if name not in clear]
-    said += [_not_significant(name, by_metric[name], found) for name in unclear]
-    if not clear:
-        return f"{_which(pairs)}: {'; '.join(said)}"
+        said = [_of_pairs(name, len(pairs), of, found.baseline) for name, of in clear.items()]
+    said += [_not_significant(it, of, found) for it, of in by_metric.items() if it not in clear]
     answer = "; ".join(said)
+    if not clear:
+        return f"{_which(pairs)}: {answer}"
     return answer if len(pairs) == 1 else f"{answer[0].upper()}{answer[1:]}"
 
 
@@ -88,18 +85,17 @@ def _which(pairs: Sequence[Any]) -> str:
 
 def _of_one_pair(real: Sequence[Any], intervals: Intervals) -> list[str]:
     """Return in which metrics the one system is better, and in which the other one."""
-    metrics: dict[tuple[str, str], list[str]] = {}
+    metrics: dict[str, list[str]] = {}
     for pair in real:
-        difference, ci = _absolute(pair)
-        how = _in_brackets(within(ci, intervals), p_in_words(pair.p_adjusted or 0.0))
-        by = f"in {pair.metric} by {figure(difference)}{how}"
-        metrics.setdefault(_better_and_worse(pair), []).append(by)
-    return [f"{a} is better than {b} {in_words(it, len(it))}" for (a, b), it in metrics.items()]
+        by, ci = _absolute(pair)
+        how = _in_brackets(within(ci, intervals), p_in_words(pair.p_adjusted))
+        better = " is better than ".join(_better_and_worse(pair))
+        metrics.setdefault(better, []).append(f"in {pair.metric} by {by}{how}")
+    return [f"{better} {in_words(it, len(it))}" for better, it in metrics.items()]
 
 
 def _better_and_worse(pair: Any) -> tuple[str, str]:
-    is_a = ((pair.difference or 0.0) > 0) == pair.higher_is_better
-    return (pair.a, pair.b) if is_a else (pair.b, pair.a)
+    return (pair.a, pair.b) if (pair.difference > 0) == pair.higher_is_better else (pair.b, pair.a)
 
 
 def _of_pairs(metric: str, count: int, real: Sequence[Any], baseline: str | None) -> str:
@@ -114,15 +110,13 @@ def _of_pairs(metric: str, count: int, real: Sequence[Any], baseline: str | None
         )
     every = "both" if count == 2 else f"all {count}"
     how_many = every if len(real) == count else f"{len(real)} of the {count}"
-    said = f"{how_many} differences in {metric} {_are(len(real))} significant"
-    if len(real) > _MOST:
-        return f"{said} {corrected}"
-    named = []
-    for pair in real:
-        better_one, other = _better_and_worse(pair)
-        by, p = figure(abs(pair.difference or 0.0)), p_in_words(pair.p_adjusted or 0.0)
-        named.append(f"{better_one} is better than {other} by {by} ({p})")
-    return f"{said} {corrected}: {in_words(named)}"
+    said = f"{how_many} differences in {metric} {_are(len(real))} significant {corrected}"
+    named = [
+        f"{' is better than '.join(_better_and_worse(pair))} by {_absolute(pair)[0]} "
+        f"({p_in_words(pair.p_adjusted)})"
+        for pair in real
+    ]
+    return said if len(real) > _MOST else f"{said}: {in_words(named)}"
 
 
 def _not_significant(metric: str, pairs: Sequence[Any], found: Any) -> str:
@@ -135,19 +129,17 @@ def _not_significant(metric: str, pairs: Sequence[Any], found: Any) -> str:
         least = _least(pairs, min(known), found.trials)
         return f"in {metric} none of the {count} differences is significant ({least})"
     pair, few = pairs[0], _too_few(1, found.trials)
-    difference, ci = _absolute(pair)
-    higher = pair.a if difference == pair.difference else pair.b
-    shown = f"{higher} scores {figure(difference)} higher" if difference else "equal scores"
+    by, ci = _absolute(pair)
+    higher = pair.a if pair.difference > 0 else pair.b
+    shown = f"{higher} scores {by} higher" if pair.difference else "equal scores"
     how = _in_brackets(shown, within(ci, found.intervals), p_in_words(known[0]))
     return f"in {metric} the difference is not significant{how}{f'; {few}' if few else ''}"
 
 
-def _absolute(pair: Any) -> tuple[float, Any]:
+def _absolute(pair: Any) -> tuple[str, Any]:
     """Return the absolute difference of a pair, and its interval."""
-    difference, ci = pair.difference or 0.0, pair.ci
-    if difference < 0 and ci is not None:
-        ci = -ci[1], -ci[0]
-    return abs(difference), ci
+    ci = pair.ci and (-pair.ci[1], -pair.ci[0]) if pair.difference < 0 else pair.ci
+    return figure(abs(pair.difference)), ci
 
 
 def _least(pairs: Sequence[Any], p: float, trials: int) -> str:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from shroom.core.printing import TABLE_WIDTH, printable
 from shroom.detectors.explain import Explanation
+from shroom.report.results import TEMPLATES
 from shroom.scoring.display import html
 from shroom.scoring.display.text import number
 from shroom.scoring.result import Result
@@ -23,21 +24,10 @@ from shroom.scoring.tables import Table
 _NOTHING = 0.0005
 #: A word with at least this share of the largest weight is bold if there are only 16 colours.
 _STRONG = 0.5
+#: Characters that a page shows although they are not printable.
+_KEPT = "\n\t\u200c\u200d"
 #: On a terminal: the background of the words that raise p most, and of those that lower it.
 _UP, _DOWN = (255, 120, 110), (120, 170, 255)
-
-_STYLE = """
-:root { --up: 214 40 40; --down: 24 100 210; }
-.hyp { font-size: 1.25rem; line-height: 1.9; white-space: pre-wrap; overflow-wrap: anywhere; }
-.hyp > span { padding: .1em .05em; border-radius: .2em; border-bottom: 2px solid transparent; }
-.up { background: rgb(var(--up) / calc(var(--w) * .55)); }
-.down { background: rgb(var(--down) / calc(var(--w) * .55)); }
-.hyp > .up { border-bottom: 2px solid rgb(var(--up) / calc(.2 + var(--w) * .8)); }
-.hyp > .down { border-bottom: 2px dotted rgb(var(--down) / calc(.4 + var(--w) * .6)); }
-.key span { white-space: nowrap; padding: .1em .4em; border-radius: .2em; }
-dt { font-weight: 600; }
-dd { margin: 0 0 .75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,17 +51,17 @@ class ShownExplanation(Result):
         return [Table(title, ("word", "weight"), rows)]
 
     def to_dict(self) -> dict[str, Any]:
-        explanation = self.explanation
-        words = zip(explanation.words, explanation.spans, explanation.weights)
+        it = self.explanation
+        words = zip(it.words, it.spans, it.weights)
         return {
             "detector": self.detector,
             **self.about,
-            "p": explanation.p,
-            "in_sample": explanation.in_sample,
+            "p": it.p,
+            "in_sample": it.in_sample,
             "threshold": self.threshold,
             "label": self.label,
-            "hyp": explanation.hyp,
-            "premises": list(explanation.premises),
+            "hyp": it.hyp,
+            "premises": list(it.premises),
             "words": [
                 {"text": word, "start": start, "end": end, "weight": weight}
                 for word, (start, end), weight in words
@@ -93,13 +83,10 @@ class ShownExplanation(Result):
 
     @property
     def verdict(self) -> str:
-        p = number(self.explanation.p)
-        why = f"threshold {self.threshold:g}"
-        if self.explanation.flagged is not None:
-            why = "by the answer, not by p"
-        if self.explanation.in_sample:
-            p += f" (in-sample: {self.detector} was fitted on this datapoint)"
-        return f"p(Hallucination) {p}: {self.label} ({why})"
+        it = self.explanation
+        why = f"threshold {self.threshold:g}" if it.flagged is None else "by the answer, not by p"
+        seen = f" (in-sample: {self.detector} was fitted on this datapoint)" * bool(it.in_sample)
+        return f"p(Hallucination) {number(it.p)}{seen}: {self.label} ({why})"
 
 
 def _printed(shown: ShownExplanation) -> str:
@@ -115,32 +102,31 @@ def _printed(shown: ShownExplanation) -> str:
 
 def as_text(shown: ShownExplanation, colours: str | None) -> Text:
     """Return the text for a terminal, with ``colours`` or the weight of every word."""
-    explanation = shown.explanation
+    it = shown.explanation
     text = Text(f"{shown.verdict}\n{printable(shown.place)}, {shown.detector}\n")
-    for premise in explanation.premises:
+    for premise in it.premises:
         text.append(f"premise: {printable(premise)}\n")
     text.append("\n")
-    most = _most(explanation)
-    for piece, weight in explanation.pieces():
+    most = _most(it)
+    for piece, weight in it.pieces():
         safe = " " * len(piece) if piece.isspace() else printable(piece)
         text.append(safe, _style((weight or 0) / most, colours) if _is_shown(weight) else "")
     text.append("\n\n")
-    places = list(range(len(explanation.weights)))
+    places = list(range(len(it.weights)))
     if colours:
-        red, blue = ("red", _style(1, colours)), ("blue", _style(-1, colours))
-        text.append_text(
-            Text.assemble("raises p: ", red, "; lowers p: ", blue, "; strongest words:\n")
-        )
-        places = _strongest(explanation)[:5]
-    rows = [f"{_signed(explanation.weights[i])}  {printable(explanation.words[i])}" for i in places]
-    return text.append("\n".join(rows))
+        places = _strongest(it)[:5]
+        for words, sign in (("raises p: ", 1), ("; lowers p: ", -1)):
+            text.append(words).append("red" if sign > 0 else "blue", _style(sign, colours))
+        text.append("; strongest words:\n")
+    return text.append(
+        "\n".join(f"{_signed(it.weights[i])}  {printable(it.words[i])}" for i in places)
+    )
 
 
 def as_page(shown: ShownExplanation) -> str:
-    explanation = shown.explanation
-    most = _most(explanation)
-    words = "".join(_span(piece, weight, most) for piece, weight in explanation.pieces())
-    against = "".join(f"<dt>Premise</dt><dd dir=auto>{_text(p)}</dd>" for p in explanation.premises)
+    most, premises = _most(shown.explanation), shown.explanation.premises
+    words = "".join(_span(piece, weight, most) for piece, weight in shown.explanation.pieces())
+    against = "".join(f"<dt>Premise</dt><dd dir=auto>{_text(it)}</dd>" for it in premises)
     content = (
         f"<p class=verdict>{_text(shown.verdict)}</p>\n<p>{_text(shown.place)}; detector "
         f"{_text(shown.detector)}.</p>\n<p class=hyp dir=auto>{words}</p>\n"
@@ -150,27 +136,24 @@ def as_page(shown: ShownExplanation) -> str:
         f"<dl>{against}</dl>\n"
     )
     tables = html.html([replace(shown.tables()[0], title="Weights", about=())])
-    return html.page("Which words raise or lower p", content + tables, style=_STYLE)
+    style = (TEMPLATES / "explanation.css").read_text(encoding="utf-8")
+    return html.page("Which words raise or lower p", content + tables, style=f"\n{style}")
 
 
 def _span(piece: str, weight: float | None, most: float) -> str:
     if weight is None:
         return _text(piece)
-    title = f' title="{_signed(weight)}"'
-    if not _is_shown(weight):
-        return f"<span{title}>{_text(piece)}</span>"
-    way = "up" if weight > 0 else "down"
-    return f'<span class={way} style="--w:{abs(weight) / most:.3f}"{title}>{_text(piece)}</span>'
+    look = ""
+    if _is_shown(weight):
+        look = f' class={"up" if weight > 0 else "down"} style="--w:{abs(weight) / most:.3f}"'
+    return f'<span{look} title="{_signed(weight)}">{_text(piece)}</span>'
 
 
 def _text(text: str) -> str:
     """Return a text for HTML, with control characters as escapes."""
-    return escape("".join(c if _harmless(c) else printable(c) for c in text))
-
-
-def _harmless(char: str) -> bool:
     # The joiners are part of the spelling in Persian, in Indic scripts and in emoji.
-    return char.isprintable() or char in "\n\t\u200c\u200d" or unicodedata.category(char) == "Zs"
+    harmless = (c.isprintable() or c in _KEPT or unicodedata.category(c) == "Zs" for c in text)
+    return escape("".join(c if ok else printable(c) for c, ok in zip(text, harmless)))
 
 
 def _is_shown(weight: float | None) -> bool:

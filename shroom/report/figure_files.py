@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 import textwrap
 import warnings
@@ -94,17 +93,13 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
         raise ShroomError("nothing can be drawn: " + "; ".join(panel.about for panel in panels))
     inches = width * _CM
     columns = min(len(drawn), max(1, int(inches / _LEAST)))
-    rows = math.ceil(len(drawn) / columns)
-    height = sum(
-        0.3 + max(_height(panel, inches / columns) for panel in drawn[i * columns :][:columns])
-        for i in range(rows)
-    )
+    heights = [_height(panel, inches / columns) for panel in drawn]
+    rows = [0.3 + max(heights[i : i + columns]) for i in range(0, len(drawn), columns)]
     several = len({panel.track for panel in drawn}) > 1
     notes = _notes(drawn, several=several, letters=round(_LETTERS * inches))
-    height += _NOTE * len(notes)
     with _settings({"figure.facecolor": LIGHT["paper"], "svg.fonttype": "path"}):
-        figure = _figure(inches, height)
-        grid = figure.subplots(rows, columns, squeeze=False).ravel()
+        figure = _figure(inches, sum(rows) + _NOTE * len(notes))
+        grid = figure.subplots(len(rows), columns, squeeze=False).ravel()
         for axes, panel in zip(grid, drawn):
             title = shortened(panel.title, round(10 * inches / columns))
             _draw_titled(axes, panel, title + (f"\n{panel.track}" if several else ""))

@@ -5,36 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shroom.evaluation.board import Board, Item, every_item
+from shroom.evaluation.board import Board, items
 from shroom.scoring.result import alike
 from shroom.scoring.tables import as_csv
 
 
 def item_rows(boards: Sequence[Board]) -> list[dict[str, Any]]:
     """Return a row for each item of each track, in the order of the gold."""
-    return [_row(board, item) for board in boards for item in every_item(board)]
-
-
-def _row(board: Board, item: Item) -> dict[str, Any]:
-    return {
-        "split": board.name.split,
-        "track": board.name.track,
-        "row": item.row,
-        "id": item.id,
-        "task": item.task,
-        "gold_label": item.label.value,
-        "gold_p": item.p,
-        "difficulty": item.difficulty,
-        "systems": {
-            name: {
-                "label": prediction.label.value,
-                "p": prediction.p,
-                "right": prediction.right,
-                "in_sample": board.tracks[name].in_sample,
-            }
-            for name, prediction in item.systems.items()
-        },
-    }
+    return [item for board in boards for item in items(board)]
 
 
 def to_csv(rows: Sequence[dict[str, Any]]) -> str:

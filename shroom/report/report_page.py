@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from shroom.core.datapoint import Label
 from shroom.core.extras import require
 from shroom.core.printing import counted, printable_lines
 from shroom.core.problems import printable
 from shroom.core.version import __version__
-from shroom.evaluation.board import Item
 from shroom.evaluation.differences import tables_of_pairs
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import SystemReport
@@ -45,7 +42,7 @@ def page(report: Report, command: str) -> str:
         If jinja2 or matplotlib is missing.
     """
     require("report", "jinja2", "matplotlib")
-    splits = list(dict.fromkeys(it.board.name.split for it in report.tracks))
+    splits = dict.fromkeys(filter(None, (track.board.name.split for track in report.tracks)))
     warnings = [*(problem.sentence for problem in report.warnings), *report.unsliced]
     plots = _plots(report.tracks)
     several = any(track.comparisons for track in report.tracks)
@@ -58,8 +55,7 @@ def page(report: Report, command: str) -> str:
         "Warnings": warnings,
         "How to reproduce": True,
     }
-    words = report.tracks[0].board.edition.file_labels
-    content = _template(words).render(
+    content = _template(report.tracks[0].board.edition.file_labels).render(
         version=__version__,
         command=command,
         contents=[(title, title.split()[-1].lower()) for title, it in sections.items() if it],
@@ -68,7 +64,7 @@ def page(report: Report, command: str) -> str:
         names=report.systems,
         plots=plots,
         several=several,
-        split=" and ".join(filter(None, splits)),
+        split=" and ".join(splits),
         tracks=[_track(track, report) for track in report.tracks],
         verdict=report.verdict,
         warnings=warnings,
@@ -93,9 +89,7 @@ def _template(words: Mapping[str, str]) -> Any:
     )
     environment.filters.update(
         figures=lambda panels: Markup(figures(panels)),  # noqa: S704 - escaped
-        labels=partial(_labels, words=words),
         lines=printable_lines,
-        place=_place,
         printable=printable,
         short="{:.4g}".format,
         starred=starred,
@@ -120,34 +114,30 @@ def how_made(report: Report) -> str:
     return " ".join(parts)
 
 
-def _plots(tracks: Sequence[TrackReport]) -> list[dict[str, Any]]:
-    """Return the plots by kind, each with the figures of all systems."""
+def _plots(tracks: Sequence[TrackReport]) -> dict[str, list[Panel]]:
+    """Return the figures of all systems by kind."""
     binary = [track for track in tracks if track.systems[0].binary is not None]
-    return [
-        {"kind": kind, "panels": [panel for track in binary for panel in KINDS[kind](track)]}
-        for kind in (OF_SYSTEM if binary else ())
-    ]
+    kinds = OF_SYSTEM if binary else ()
+    return {kind: [panel for track in binary for panel in KINDS[kind](track)] for kind in kinds}
 
 
 def _track(track: TrackReport, report: Report) -> dict[str, Any]:
-    several = len(track.systems) > 1
+    first, several = track.systems[0], len(track.systems) > 1
     differences = comparison(track) if several else []
-    if len(track.comparisons) > _PAIRS * len(track.systems[0].whole):
+    if len(track.comparisons) > _PAIRS * len(first.whole):
         about = "there are too many pairs to draw; see the table"
         differences = [Panel("Differences", "", about, None)]
     return {
         "name": track.name,
         "n": track.n,
-        "gold": track.board.gold.file,
-        "signature": track.board.signature,
-        "scores": _scores(track.systems, report, track.systems[0].score.floors),
-        "slices": {key: _slice(track, report, key) for key in track.systems[0].slices},
+        "board": track.board,
+        "scores": _scores(track.systems, report, first.score.floors),
+        "slices": {key: _slice(track, report, key) for key in first.slices},
         "figures": [*scores(track), *(ranks(track) if several else ())],
         "differences": differences,
         "pairs": tables_of_pairs(track.comparisons, report.intervals),
         "hardest": track.items,
         "star": "".join(footnote(in_sample(track))),
-        "in_sample": {system.name: system.in_sample for system in track.systems},
     }
 
 
@@ -178,24 +168,3 @@ def _slice(track: TrackReport, report: Report, key: str) -> Table:
     heads = (key, *(["system"] if several else []), "n", *report.metrics)
     ci = confidence(report.intervals)
     return Table(heads=heads, rows=rows, ci=ci, left=1 + several)
-
-
-def _labels(item: Item, words: Mapping[str, str]) -> str:
-    text = f"{words[item.label.value]}, p = {item.p:.4g}"
-    if item.point is None or not item.point.labels:
-        return text
-    votes = item.point.labels
-    flagged = votes.count(Label.HALLUCINATION)
-    return f"{text}: {flagged} of {len(votes)} annotators chose {words[Label.HALLUCINATION.value]}"
-
-
-def _place(item: Item) -> str:
-    point = item.point
-    parts = {
-        "row": item.row,
-        "id": item.id,
-        "task": item.task or None,
-        "ref": point and point.ref and point.ref.value,
-        "model": printable(point.model) if point and point.model else None,
-    }
-    return ", ".join(f"{key} {value}" for key, value in parts.items() if value is not None)

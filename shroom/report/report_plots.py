@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.report import Report, TrackReport
@@ -31,14 +31,8 @@ _NAME: Any = {
 }
 
 
-class Line(NamedTuple):
-    """A line of a forest plot; if the value is undefined, ``why`` gives the reason."""
-
-    name: str
-    value: float | None
-    ci: Sequence[float] | None
-    hollow: bool = False
-    why: str = ""
+#: A line of a forest plot: its name, its figure, and whether its dot is hollow.
+Line = tuple[str, Estimate, bool]
 
 
 def panels(kind: str, report: Report) -> list[Panel]:
@@ -81,9 +75,9 @@ def forests(
     for metric in next(iter(rows.values()), ()):
         lines = []
         for row, scores in rows.items():
-            score = scores[metric]
-            why = f": {score.why}" if score.why else ""
-            lines.append(Line(f"{row}{STAR * bool(score.star)}", score.value, score.ci, why=why))
+            cell = scores[metric]
+            why = f": {cell.why}" if cell.why else ""
+            lines.append((f"{row}{STAR * bool(cell.star)}", cell._replace(why=why), False))
         marks = beside(metric, others, is_binary=is_binary)
         label = f"{metric.replace('_', ' ')}, n = {n}"
         panels.append(forest(metric, name, lines, label, marks))
@@ -105,17 +99,16 @@ def beside(
 
 def ranks(track: TrackReport) -> list[Panel]:
     rows = [(it.name, it.in_sample, it.rank, it.rank_ci) for it in track.systems if it.rank]
-    if not rows:
-        return [Panel("ranks", track.name, "there is only one system, so there are no ranks", None)]
-    return [of_ranks(track.name, list(track.systems[0].whole), rows)]
+    none = Panel("ranks", track.name, "there is only one system, so there are no ranks", None)
+    return [of_ranks(track.name, list(track.systems[0].whole), rows) if rows else none]
 
 
 def of_ranks(name: str, metrics: Sequence[str], rows: Sequence[tuple[str, int, Any, Any]]) -> Panel:
     """Return a forest plot of ranks; a row has a name, in-sample items, rank and interval."""
-    lines = [Line(starred(row, seen), float(rank or 0), ci) for row, seen, rank, ci in rows]
+    lines = [(starred(row, seen), Estimate(rank, ci), False) for row, seen, rank, ci in rows]
     places = [
-        f"{line.name}: {line.value:g}" + (f", {line.ci[0]} to {line.ci[1]}" if line.ci else "")
-        for line in lines
+        f"{line}: {cell.value:g}" + (f", {cell.ci[0]} to {cell.ci[1]}" if cell.ci else "")
+        for line, cell, _ in lines
     ]
     ties = f"; ties are broken by {metrics[1]}" if len(metrics) > 1 else ""
     words = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
@@ -139,7 +132,7 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
             both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
             why = " because one of the scores is undefined"
-            lines.append(Line(both, pair.difference, pair.ci, not pair.significant, why))
+            lines.append((both, Estimate(pair.difference, pair.ci, why=why), not pair.significant))
         about = "A filled dot marks a significant difference (†). Differences in "
         label = f"difference in {metric} (filled: significant)"
         panels.append(forest(metric, name, lines, label, {"none": 0.0}, about=about))
@@ -158,9 +151,9 @@ def forest(
     integers: bool = False,
 ) -> Panel:
     """Return a forest plot of one metric; ``marks`` are vertical lines by name."""
-    drawn = [line for line in lines if line.value is not None]
-    parts = [f"{line.name}: {number(line.value)} {interval(line.ci)}".rstrip() for line in drawn]
-    parts += [f"{it.name}: undefined{it.why}" for it in lines if it.value is None and it.why]
+    drawn = [line for line in lines if line[1].value is not None]
+    parts = [f"{line}: {number(it.value)} {interval(it.ci)}".rstrip() for line, it, _ in drawn]
+    parts += [f"{line}: undefined{it.why}" for line, it, _ in lines if it.value is None and it.why]
     words = words or f"{about}{title}: {'; '.join(parts) or 'undefined'}."
 
     draw = partial(_draw_forest, lines=drawn, label=label, marks=marks, integers=integers)
@@ -176,7 +169,7 @@ def _draw_forest(
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(label)
     axes.grid(visible=True, axis="x", color=rule, linewidth=0.5)
-    ends = [end for line in lines for end in (line.value or 0.0, *(line.ci or ()))]
+    ends = [end for _, it, _ in lines for end in (it.value or 0.0, *(it.ci or ()))]
     low, high = min([*ends, *marks.values()]), max([*ends, *marks.values()])
     room = 0.05 * (high - low) or 0.05
     axes.set_xlim(low - room, high + room)
@@ -189,13 +182,13 @@ def _draw_forest(
         beside: Any = {"xytext": (offset, 0), "textcoords": "offset points", "ha": side}
         if name != "none":
             axes.annotate(name, (place, -0.98), va="top", fontsize=7.5, color=muted, **beside)
-    for row, line in enumerate(lines):
-        if line.ci is not None:
-            axes.plot(line.ci, [row, row], color=accent, linewidth=2.2, solid_capstyle="round")
-        face = LIGHT["paper"] if line.hollow else accent
+    for row, (name, it, is_hollow) in enumerate(lines):
+        if it.ci is not None:
+            axes.plot(it.ci, [row, row], color=accent, linewidth=2.2, solid_capstyle="round")
+        face = LIGHT["paper"] if is_hollow else accent
         dot: Any = {"markerfacecolor": face, "markeredgecolor": accent, "markeredgewidth": 1.4}
-        axes.plot(line.value or 0.0, row, "o", markersize=6, **dot)
-        axes.annotate(shortened(line.name), (0, row), **_NAME)
+        axes.plot(it.value or 0.0, row, "o", markersize=6, **dot)
+        axes.annotate(shortened(name), (0, row), **_NAME)
 
 
 def _by_system(

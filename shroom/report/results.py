@@ -16,12 +16,13 @@ from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, printable
 from shroom.core.registry import unknown_name
 from shroom.report.figure_files import Panel, inline, on_axes
-from shroom.report.report_plots import Line, differences, forest, forests, of_ranks, with_star
+from shroom.report.report_plots import differences, forest, forests, of_ranks, with_star
 from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability, legend
 from shroom.scoring.display import html
 from shroom.scoring.display.html import LIGHT, inside
 from shroom.scoring.display.text import number, shortened
 from shroom.scoring.result import Result
+from shroom.scoring.tables import Estimate
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
 Panels = dict[str, list[Panel]]
@@ -183,37 +184,37 @@ def of_predictions(predictions: Any) -> Panels:
         flagged = np.array([row["label"] == "Hallucination" for row in rows])
         p = np.array([row["p(Hallucination)"] for row in rows], float)
         about = f"Predictions labelled Hallucination: {int(flagged.sum())} of {len(rows)}."
-
-        def drawing(axes: Any, p: Any = p, flagged: Any = flagged) -> None:
-            edges = np.linspace(0, 1, _BARS + 1).tolist()
-            colours = [LIGHT["accent"], LIGHT["second"]]
-            names = ["Not Hallucination", "Hallucination"]
-            parts = [p[~flagged], p[flagged]]
-            axes.hist(parts, edges, stacked=True, color=colours, label=names, rwidth=0.92)
-            axes.set(xlim=(-0.02, 1.02), xlabel="p(Hallucination)", ylabel="predictions")
-            legend(axes)
-
+        drawing = partial(_draw_p, parts=[p[~flagged], p[flagged]])
         plots.append(Panel(predictions.maker, name, about, drawing))
     return {"p": plots}
+
+
+def _draw_p(axes: Any, parts: list[Any]) -> None:
+    names = ["Not Hallucination", "Hallucination"]
+    bars: Any = {"color": [LIGHT["accent"], LIGHT["second"]], "label": names, "rwidth": 0.92}
+    axes.hist(parts, np.linspace(0, 1, _BARS + 1).tolist(), stacked=True, **bars)
+    axes.set(xlim=(-0.02, 1.02), xlabel="p(Hallucination)", ylabel="predictions")
+    legend(axes)
 
 
 def of_description(description: Any) -> Panels:
     plots = []
     for field, by_label in description.contents.labels.items():
-        names = [shortened(name, _LABEL_LETTERS) for name in by_label][:_LABELS]
-        counts = list(by_label.values())[:_LABELS]
         about = "; ".join(f"{name}: {count}" for name, count in by_label.items())
-
-        def drawing(axes: Any, names: Any = names, counts: Any = counts) -> None:
-            places = np.arange(len(names))
-            bars = axes.barh(places, counts, height=0.7, color=LIGHT["accent"])
-            axes.bar_label(bars, padding=3, color=LIGHT["ink"])
-            axes.set_yticks(places, names)
-            axes.set(xlabel="number", xlim=(0, 1.12 * max(counts)), ylim=(len(names) - 0.5, -0.5))
-
-        draw = drawing if names else None
-        plots.append(Panel(field, description.dataset, about, draw, len(names)))
+        listed = [*by_label.items()][:_LABELS]
+        shown = [(shortened(name, _LABEL_LETTERS), count) for name, count in listed]
+        drawing = partial(_draw_labels, counts=shown) if shown else None
+        plots.append(Panel(field, description.dataset, about, drawing, len(shown)))
     return {"labels": plots}
+
+
+def _draw_labels(axes: Any, counts: list[tuple[str, int]]) -> None:
+    names, numbers = zip(*counts)
+    places = np.arange(len(names))
+    bars = axes.barh(places, numbers, height=0.7, color=LIGHT["accent"])
+    axes.bar_label(bars, padding=3, color=LIGHT["ink"])
+    axes.set_yticks(places, names)
+    axes.set(xlabel="number", xlim=(0, 1.12 * max(numbers)), ylim=(len(names) - 0.5, -0.5))
 
 
 def of_matrix(matrix: Any) -> Panels:
@@ -239,9 +240,8 @@ def _by_layer(saved: Any, name: str, head: str) -> Panel:
     values = "; ".join(f"layer {n} {number(f[name].value)}" for n, f in figures.layers.items())
     floor = f"floor, majority label: {figures.floor[name]:.3f}"
     about = f"Cross-validated {head} by layer: {values}; {floor}."
-    points = [(n, f[name].value, f[name].ci) for n, f in figures.layers.items()]
-    drawn = [(n, y) for n, y, _ in points if y is not None]
-    bands = [(n, *ci) for n, _, ci in points if ci is not None]
+    drawn = [(n, f[name].value) for n, f in figures.layers.items() if f[name].value is not None]
+    bands = [(n, *f[name].ci) for n, f in figures.layers.items() if f[name].ci is not None]
 
     def draw(axes: Any) -> None:
         axes.set(xlabel="layer", ylabel=head)
@@ -249,11 +249,9 @@ def _by_layer(saved: Any, name: str, head: str) -> Panel:
         accent = LIGHT["accent"]
         axes.axhline(figures.floor[name], **DASHED)
         if drawn:
-            x, y = zip(*drawn)
-            axes.plot(x, y, marker="o", markersize=3.5, linewidth=1.2, color=accent)
+            axes.plot(*zip(*drawn), marker="o", markersize=3.5, linewidth=1.2, color=accent)
         if bands:
-            x, low, high = zip(*bands)
-            axes.fill_between(x, low, high, color=accent, alpha=0.12, linewidth=0)
+            axes.fill_between(*zip(*bands), color=accent, alpha=0.12, linewidth=0)
 
     return Panel(head, printable(saved.name), about, draw)
 
@@ -269,7 +267,8 @@ def of_gold(quality: Any) -> Panels:
 
 
 def _annotator_panel(file: Any, people: list[Any]) -> Panel:
-    lines = [Line(one.name, one.correlation, one.correlation_ci) for one in people]
+    cells = [Estimate(one.correlation, one.correlation_ci) for one in people]
+    lines = [(one.name, cell, False) for one, cell in zip(people, cells)]
     who = "Each annotator" if file.are_people else "Each position in the list of votes"
     label = "correlation with the share of the others who voted yes"
     return forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})

@@ -8,7 +8,7 @@ from conftest import DATA, SAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.evaluation.board import Board, every_item, hardest
+from shroom.evaluation.board import Board, hardest, items
 from shroom.metrics.classification import ACCURACY
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.editions.files import default
@@ -35,8 +35,8 @@ def board(gold_p, **systems):
     return made
 
 
-def rows(items):
-    return [item.row for item in items]
+def rows(listed):
+    return [item["row"] for item in listed]
 
 
 def test_hardest_by_hand():
@@ -44,7 +44,7 @@ def test_hardest_by_hand():
     # Wrong by 0.8, 0.6 and 0.2; right by 0.1 and 0.1, which tie and so go by row.
     assert rows(hardest(made)) == rows(hardest(made, 99)) == [3, 1, 4, 0, 2]
     assert rows(hardest(made, 2)) == [3, 1]
-    assert [item.difficulty for item in every_item(made)] == [0, 1, 0, 1, 1]
+    assert [item["difficulty"] for item in items(made)] == [0, 1, 0, 1, 1]
 
 
 def test_a_wrong_label_is_harder_than_a_far_p():
@@ -71,7 +71,7 @@ def test_the_order_by_brute_force(table):
     off = [round(sum(abs(p - share) for p in of_systems), 6) for share, *of_systems in table]
     expected = sorted(range(len(table)), key=lambda i: (-bad[i], -off[i], i))
     assert rows(hardest(made)) == expected
-    assert [item.difficulty for item in every_item(made)] == [each / 2 for each in bad]
+    assert [item["difficulty"] for item in items(made)] == [each / 2 for each in bad]
 
 
 def test_wrong_command_lines(refused, tmp_path):

@@ -118,7 +118,7 @@ def test_only_the_hardest_items_are_in_the_page(tmp_path):
     distances = [abs(row["p(Hallucination)"] - each) for row, each in zip(rows, p)]
     wrong = [row["label"] != each["label"] for row, each in zip(rows, said)]
     hardest = max(range(n), key=lambda row: (wrong[row], round(distances[row], 9), -row))
-    assert found.tracks[0].items[0].point.hyp == f"hypothesis {hardest}"
+    assert found.tracks[0].items[0]["point"].hyp == f"hypothesis {hardest}"
 
 
 def test_texts_are_shown_and_do_nothing(tmp_path):
@@ -200,8 +200,8 @@ def test_gold_without_texts_and_gold_by_id(tmp_path):
     inputs = files(tmp_path / "ids", gold(9, first_id=50), said[::-1], name=name)
     found, _ = made([inputs[0]], inputs[1])
     for item in found.tracks[0].items:
-        assert item.point.id == item.id == 50 + item.row
-        assert item.systems["a"].p == said[item.row]["p(Hallucination)"]
+        assert item["point"].id == item["id"] == 50 + item["row"]
+        assert item["systems"]["a"]["p"] == said[item["row"]]["p(Hallucination)"]
 
 
 @pytest.mark.parametrize("options", [("-o", "r.html"), ("--figure", "scores", "-o", "r.svg")])

@@ -6,8 +6,9 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,11 +99,15 @@ def subjects(
     datasets: Data | Sequence[Data | Subject] | Mapping[str, Data],
 ) -> list[Subject]:
     """Return the named data; files of the same data set and view form one subject."""
-    if are_several(datasets) and all(isinstance(it, Subject) for it in datasets):
-        return list(datasets)
+    listed: Sequence[Any] = datasets if are_several(datasets) else [datasets]
+    if listed and all(isinstance(it, Subject) for it in listed):
+        return list(listed)
+    numbered = {f"data {place}": data for place, data in enumerate(listed, 1)}
     groups: dict[str, list[Named]] = {}
-    for spec in _named_in(datasets):
-        groups.setdefault(spec.key, []).append(spec)
+    for name, data in (datasets if isinstance(datasets, Mapping) else numbered).items():
+        spec = _named_or_rows(data, str(name))
+        key = str(name) if isinstance(datasets, Mapping) else spec.key
+        groups.setdefault(key, []).append(spec)
     return [_subject(key, group) for key, group in groups.items()]
 
 
@@ -119,30 +124,24 @@ def digest_of(datapoints: Sequence[Datapoint], *, judged: bool = False) -> str:
 
 def _subject(key: str, group: Sequence[Named]) -> Subject:
     files, digests, notes = _chosen_files(group)
-    source = data_set(group[0].dataset)
-    problems = Problems()
+    source, problems = data_set(group[0].dataset), Problems()
     records = source.read(*files, problems=problems).records
     view = source.view(group[0].view)
-    points, units = view.datapoints(records), view.units(records)
-    rows = [n for n, point in enumerate(points) if point.src.strip() or point.tgt.strip()]
-    p = np.array([points[n].p for n in rows], np.float64)
-    unlabelled = np.array([points[n].label is None for n in rows], bool)
-    paths = tuple(str(spec.path) for spec in group)
-    if not rows:
+    every = [*zip(view.datapoints(records), view.units(records))]
+    judged = [it for it in every if it[0].src.strip() or it[0].tgt.strip()]
+    points, paths = [point for point, _ in judged], tuple(str(spec.path) for spec in group)
+    if not points:
         raise ShroomError(
             f"{', '.join(paths)}: no item of {key} has a label and a premise; choose labelled files"
         )
+    p = np.array([point.p for point in points], np.float64)
+    unlabelled = np.array([point.label is None for point in points])
     return Subject(
-        key,
-        group[0].dataset,
-        group[0].view,
-        view.about,
-        paths,
-        [points[n] for n in rows],
-        places([units[n] for n in rows]),
-        np.array([points[n].label is Label.HALLUCINATION for n in rows]) | (unlabelled & (p > 0.5)),
+        *(key, group[0].dataset, group[0].view, view.about, paths, points),
+        places([unit for _, unit in judged]),
+        np.array([point.label is Label.HALLUCINATION for point in points]) | unlabelled & (p > 0.5),
         p,
-        len(points) - len(rows),
+        len(every) - len(points),
         frozenset(digests),
         (*(spec.note for spec in group if spec.note), *notes),
         problems,
@@ -234,16 +233,6 @@ def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
     source = data_set(name)
     source.view(view)  # so that an unknown one is refused
     return Named(name, view or next(iter(source.views)), shown_path(path), note)
-
-
-def _named_in(datasets: Data | Sequence[Data] | Mapping[str, Data]) -> list[Named]:
-    if isinstance(datasets, Mapping):
-        return [
-            replace(_named_or_rows(data, str(name)), name=str(name))
-            for name, data in datasets.items()
-        ]
-    listed = datasets if are_several(datasets) else [datasets]
-    return [_named_or_rows(data, f"data {place}") for place, data in enumerate(listed, 1)]
 
 
 def _named_or_rows(data: Data, name: str) -> Named:

@@ -34,6 +34,7 @@ from shroom.scoring.result import Plain
 #: The file in the folder of stored p.
 FILE = "p.sqlite"
 _SCOPE = "evaluate"
+_HINT = "wait until it ends, or use another folder for --runs"
 #: Metrics that a threshold can be tuned for.
 MEASURES = {
     "balanced_accuracy": balanced_accuracy_by_threshold,
@@ -76,9 +77,9 @@ def contenders(detectors: Detectors) -> list[Contender]:
     """Return detectors from ``NAME``, ``NAME=MODEL``, recipe files or detector objects."""
     if isinstance(detectors, Mapping):
         chosen = [replace(_contender(it), name=name) for name, it in detectors.items()]
+    elif isinstance(detectors, (str, Detector)) or not isinstance(detectors, Iterable):
+        chosen = [_contender(detectors)]
     else:
-        if isinstance(detectors, (str, Detector)) or not isinstance(detectors, Iterable):
-            detectors = [detectors]
         chosen = [_contender(it) for it in detectors]
     counts = Counter(contender.name for contender in chosen)
     for place, contender in enumerate(chosen):
@@ -158,38 +159,30 @@ class Store:
                 self.reused += 1
                 content = json.loads(known[key])
                 return Cell(np.array(content["p"]), content["seconds"], tuple(content["notes"]))
-            cell = self._made_by(contender, datapoints, run, key, resume=again)
+            partial = self.folder / f"{key}{inference.PARTIAL}"
+            with inference.kept(partial, run.note, resume=again, hint=_HINT) as store:
+                cell = _computed(contender.detector, datapoints, run, store)
             content = {"p": cell.p.tolist(), "seconds": cell.seconds, "notes": cell.notes}
             cells.put(_SCOPE, {key: json.dumps(content).encode()})
         self._made.add(key)
         return cell
 
-    def _made_by(
-        self,
-        contender: Contender,
-        datapoints: Sequence[Datapoint],
-        run: Run,
-        key: str,
-        *,
-        resume: bool,
-    ) -> Cell:
-        """Return computed p; partial results of an interrupted run are used."""
-        notes: dict[str, None] = {}
-        hint = "wait until it ends, or use another folder for --runs"
-        partial = self.folder / f"{key}{inference.PARTIAL}"
-        with inference.kept(partial, run.note, resume=resume, hint=hint) as store:
-            resumed = store.n > 0
-            began = time.perf_counter()
-            own_run = replace(run, stores=(store, *run.stores), note=notes.setdefault)
-            unseen = int(contender.detector.out_of_fold_items(datapoints, own_run).sum())
-            if unseen:
-                own_run.note(
-                    f"the detector was fitted on {unseen} of the {len(datapoints)} items; for "
-                    "these items, p is cross-validated"
-                )
-            p = contender.detector.p(datapoints, own_run)
-            seconds = None if resumed else time.perf_counter() - began
-            return Cell(np.round(p, 6), seconds, tuple(notes))
+
+def _computed(
+    detector: Detector, datapoints: Sequence[Datapoint], run: Run, store: inference.Store
+) -> Cell:
+    """Return computed p; ``store`` has the results of an interrupted run."""
+    notes: dict[str, None] = {}
+    resumed, began = store.n > 0, time.perf_counter()
+    run = replace(run, stores=(store, *run.stores), note=notes.setdefault)
+    if unseen := int(detector.out_of_fold_items(datapoints, run).sum()):
+        run.note(
+            f"the detector was fitted on {unseen} of the {len(datapoints)} items; for "
+            "these items, p is cross-validated"
+        )
+    p = detector.p(datapoints, run)
+    seconds = None if resumed else time.perf_counter() - began
+    return Cell(np.round(p, 6), seconds, tuple(notes))
 
 
 @dataclass(frozen=True)
@@ -232,22 +225,20 @@ class Split(Plain):
 
 def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) -> Split:
     for subject in tuned_on:
-        for other in scored:
-            if subject.files & other.files:
-                raise ShroomError(
-                    f"{', '.join(subject.paths)}: tuning data and scored data share a file, but "
-                    "thresholds are never tuned on scored items; choose another split to tune on"
-                )
-    scored_hyps = {point.hyp for subject in scored for point in subject.datapoints}
-    points = [point for subject in tuned_on for point in subject.datapoints]
-    label = np.concatenate([subject.label for subject in tuned_on])
-    free = np.array([point.hyp not in scored_hyps for point in points])
+        if any(subject.files & other.files for other in scored):
+            raise ShroomError(
+                f"{', '.join(subject.paths)}: tuning data and scored data share a file, but "
+                "thresholds are never tuned on scored items; choose another split to tune on"
+            )
+    hyps = {point.hyp for subject in scored for point in subject.datapoints}
+    every = [it for subject in tuned_on for it in zip(subject.datapoints, subject.label)]
+    free = [(point, label) for point, label in every if point.hyp not in hyps]
+    label, left_out = np.array([label for _, label in free], bool), len(every) - len(free)
     name = " and ".join(f"{subject.name} ({', '.join(subject.paths)})" for subject in tuned_on)
-    if not label[free].any() or label[free].all():
+    if not label.any() or label.all():
         raise ShroomError(
             f"{name}: tuning needs unscored items of both classes, but "
-            f"{len(points) - int(free.sum())} of {len(points)} items are also scored; "
+            f"{left_out} of {len(every)} items are also scored; "
             "choose another split to tune on"
         )
-    chosen = [point for point, ok in zip(points, free) if ok]
-    return Split(name, chosen, label[free], len(points) - len(chosen), measure)
+    return Split(name, [point for point, _ in free], label, left_out, measure)

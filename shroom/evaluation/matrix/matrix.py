@@ -27,7 +27,7 @@ from shroom.evaluation.matrix.detectors import (
 )
 from shroom.evaluation.matrix.results import METRICS, Lead, Matrix, Row, Scores
 from shroom.inference.run_settings import RUN, Run
-from shroom.metrics.base import Array, Floats, Metric
+from shroom.metrics.base import Array, Metric
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
@@ -130,16 +130,14 @@ def _scores(
     subject: Subject, threshold: Threshold, cell: Cell, contender: Contender, settings: Intervals
 ) -> tuple[Scores, _Entry]:
     """Return the scores of a detector on a data set, and its AUROC with the units' statistics."""
-    label = cell.p > threshold.value
-    columns = (label, cell.p, subject.label, subject.p)
+    columns = (cell.p > threshold.value, cell.p, subject.label, subject.p)
     scored = {
         metric: clustered(metric, np.asarray(metric.statistics(*columns)), subject.unit)
         for metric in METRICS
     }
-    scores, intervals = estimates([*scored.values()], settings)
     time = None if cell.seconds is None else 1000 * cell.seconds / subject.n
     seen = contender.in_sample(subject.datapoints)
-    cells = score_cells(scores, intervals, seen)
+    cells = score_cells(*estimates([*scored.values()], settings), seen)
     entry = _Entry(contender.name, cells[AUROC.name], *scored[AUROC])
     return Scores(subject.name, seen, cells, time, cell.notes), entry
 
@@ -153,19 +151,13 @@ def _lead(dataset: str, entries: Sequence[_Entry], settings: Intervals) -> Lead:
     if len(fair) < 2:
         return Lead(dataset, ranked, seen)
     one, other = fair[0].metric, fair[1].metric
+    first, second = one.influence, other.influence
     difference = replace(
         one,
         # The same weights, so that each resample draws the same units for both.
         score=lambda rows, weights: one.score(rows, weights) - other.score(rows, weights),
-        influence=_influence(one, other),
+        influence=first and second and (lambda rows: first(rows) - second(rows)),
         bounds=(-1.0, 1.0),
     )
-    values, intervals = estimates([(difference, fair[0].statistics)], settings)
-    return Lead(dataset, ranked, seen, Estimate(values[one.name], intervals[one.name]))
-
-
-def _influence(one: Metric, other: Metric) -> Callable[[Array], Floats] | None:
-    first, second = one.influence, other.influence
-    if first is None or second is None:
-        return None
-    return lambda rows: first(rows) - second(rows)
+    cells = score_cells(*estimates([(difference, fair[0].statistics)], settings))
+    return Lead(dataset, ranked, seen, cells[one.name])
