@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
+import operator
 import os
 import re
 from collections.abc import Iterator
@@ -56,9 +58,9 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
 
 def _lines(place: str, sentences: list[str]) -> list[str]:
     lines = [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
-    rest = len(lines) - _MOST
-    more = [f"{place}: {counted(rest, 'more problem')}"] if rest > 0 else []
-    return lines[:_MOST] + more
+    if len(lines) > _MOST:
+        lines[_MOST:] = [f"{place}: {counted(len(lines) - _MOST, 'more problem')}"]
+    return lines
 
 
 def _breaches(data: dict[str, Any], contents: Contents, warnings: list[str]) -> list[str]:
@@ -128,8 +130,8 @@ def _sentences(error: Any, definitions: dict[str, Any]) -> Iterator[tuple[str, s
         yield _place(*error.path), str(error.cause)
     else:
         size = f" of {len(value)} characters" if error.validator == "maxLength" else ""
-        sentence = f"expected {error.schema['description']}, got {show(value)}{size}"
-        yield _place(*error.path), sentence
+        expected = error.schema["description"]
+        yield _place(*error.path), f"expected {expected}, got {show(value)}{size}"
 
 
 def _place(*path: str | int) -> str:
@@ -139,8 +141,7 @@ def _place(*path: str | int) -> str:
 def _remove(data: Any, path: list[Any]) -> None:
     """Remove a value; in a list it becomes an empty table, so that other places do not change."""
     *above, last = path
-    for part in above:
-        data = data[part]
+    data = functools.reduce(operator.getitem, above, data)
     if isinstance(data, list):
         data[last] = {}
     else:

@@ -86,11 +86,11 @@ def columns(edition: Edition, tracks: Collection[str]) -> list[tuple[Column, Seq
     size, end = len(names), len(names) + len(listed)
     if edition.columns or not edition.average or len(listed) <= size:
         return listed
-    means = [
-        Column(f"mean_{name}"[:MAX_KEY], name, title=f"Mean {name}"[:_LONGEST_TITLE])
-        for name in names
-    ]
-    return [(mean, range(size + place, end, size)) for place, mean in enumerate(means)] + listed
+    means: list[tuple[Column, Sequence[int]]] = []
+    for first, name in enumerate(names, start=size):
+        title = f"Mean {name}"[:_LONGEST_TITLE]
+        means.append((Column(f"mean_{name}"[:MAX_KEY], name, title=title), range(first, end, size)))
+    return means + listed
 
 
 def metrics_of(edition: Edition) -> dict[str, Metric]:
@@ -137,10 +137,9 @@ def pages(folder: Path, values: Mapping[str, Any]) -> dict[str, tuple[str, bytes
     own: dict[str, str] = values["edition"].pages
     listed = {}
     for name in dict.fromkeys((*PAGES, *own)):
-        ending, problem = ".html", ""
+        path = folder / own.get(name, f"{name}.html")
+        ending = path.suffix.lower()
         if name in own:
-            path = folder / own[name]
-            ending = path.suffix.lower()
             problem = page_problem(path, folder)
             if ending not in _ENDINGS:
                 problem = f"expected a file ending in {', '.join(_ENDINGS)}, got {path}"

@@ -35,18 +35,19 @@ class Contents:
     def __init__(self, source: str | os.PathLike[str] | bytes, file: str) -> None:
         self.file = file if isinstance(source, bytes) else os.fspath(source)
         self.problems = Problems()
+        readers: dict[str, Callable[[], bytes | None]]
         archive = io.BytesIO(source) if isinstance(source, bytes) else Path(source)
-        readers: dict[str, Callable[[], bytes | None]] = {}
         if isinstance(archive, io.BytesIO) or archive.is_file():
-            for name in listed(archive, self.file, self.problems):
-                if not name.endswith("/"):
-                    readers[name] = functools.cache(
-                        lambda name=name: listed(archive, self.file, self.problems, (name,))[name]
-                    )
+
+            @functools.cache
+            def member(name: str) -> bytes | None:
+                return listed(archive, self.file, self.problems, (name,))[name]
+
+            names = listed(archive, self.file, self.problems)
+            readers = {name: functools.partial(member, name) for name in names if name[-1:] != "/"}
         elif archive.is_dir():
-            for path in archive.rglob("*"):
-                if path.is_file():
-                    readers[path.relative_to(archive).as_posix()] = path.read_bytes
+            files = [path for path in archive.rglob("*") if path.is_file()]
+            readers = {path.relative_to(archive).as_posix(): path.read_bytes for path in files}
         else:
             reason = "is not a file or folder" if archive.exists() else "does not exist"
             raise ShroomError(f"{archive} {reason}")
@@ -81,9 +82,8 @@ class Contents:
         """Return true; raise an error if a zip or folder contains no command to run."""
         path = _normal(name)
         if path in self.files:
-            files = listed(
-                io.BytesIO(self.files[path]() or b""), str(name), self.problems, _METADATA
-            )
+            program = io.BytesIO(self.files[path]() or b"")
+            files = listed(program, str(name), self.problems, _METADATA)
         else:
             inside = {key: f"{path}/{key}" for key in _METADATA}
             files = {key: self.read(own) for key, own in inside.items() if self.has(own)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -101,14 +101,12 @@ def has_ended(
     """Return whether an earlier run has written all outputs, and report it if so."""
     if partial.exists() or not all(path.is_file() for path in outputs):
         return False
-    try:
-        finished = is_finished(questions, scorers, read(outputs[0]))
-    except ShroomError:
-        return False
-    if finished:
-        again = "to run the command again, leave out --resume"
-        say([f"{outputs[0]} is complete, so there is nothing to resume; {again}"])
-    return finished
+    with suppress(ShroomError):
+        if is_finished(questions, scorers, read(outputs[0])):
+            again = "to run the command again, leave out --resume"
+            say([f"{outputs[0]} is complete, so there is nothing to resume; {again}"])
+            return True
+    return False
 
 
 @contextmanager
@@ -153,10 +151,8 @@ def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements
         "known": result.reused,
         "failed": [failure._asdict() for failure in result.failed],
     }
-    lines = []
-    for name, n in result.computed.items():
-        scored_before = f", {result.reused[name]} reused" if result.reused[name] else ""
-        lines.append(f"{name}: {n} scored{scored_before}")
+    reused = {name: f", {n} reused" if n else "" for name, n in result.reused.items()}
+    lines = [f"{name}: {n} scored{reused[name]}" for name, n in result.computed.items()]
     if ranked is not None:
         categories = Counter(q.category or "not ranked" for q in ranked.questions).most_common()
         n = sum(len(question.rank or ()) > 1 for question in ranked.questions)

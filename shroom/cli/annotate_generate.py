@@ -170,20 +170,21 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
         say([f"{job.output} is complete, so there is nothing to resume"])
         return 0
     with job.kept(run) as (run, store):
+        n = counted(len(rows), "question")
         if job.dry_run:
-            click.echo(f"{counted(len(rows), 'question')}: {job.generator.cost(every, run)}")
+            click.echo(f"{n}: {job.generator.cost(every, run)}")
             return 0
         texts = dict(job.generator.generate(every, run))
         made = {item: text for item, text in texts.items() if isinstance(text, str) and text}
-        store.unfinished = len(made) < len(texts)
+        failed = [item for item in texts if item not in made]
+        store.unfinished = bool(failed)
         completed = [with_generations(row, own, made) for row, own in zip(rows, items)]
         new = counted(sum(item in made for item in every), "new generation")
-        job.write(json_lines(completed), f"{counted(len(rows), 'question')} with {new}")
-    failed = {item: text for item, text in texts.items() if item not in made}
+        job.write(json_lines(completed), f"{n} with {new}")
     if not failed:
         return 0
     empty = "the reply is empty; if it was cut off, increase --max-tokens"
-    say_alike(f"{item.kind} {item.number}: {text or empty}" for item, text in failed.items())
+    say_alike(f"{item.kind} {item.number}: {texts[item] or empty}" for item in failed)
     say([f"missing generations: {len(failed)}; to try again, add --resume"])
     return 1
 

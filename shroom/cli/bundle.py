@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def command(
         )
     chosen = edition_given(edition, gold, by_form=True)
     say(f"warning: edition: {printable(warning)}" for warning in warnings_of(chosen))
-    findings = _findings_of(gold, chosen)
+    findings = [*_findings_of(gold, chosen)]
     errors = [line for line, finding in findings if finding.severity == ERROR]
     if data is None:  # otherwise the units may be in the data
         say(f"warning: {line}" for line, finding in findings if finding.code == "unit-missing")
@@ -85,15 +86,11 @@ def command(
             "gold, or use --allow"
         )
     source = Path(gold if edition is None else edition)
-    files = read_aloud(
-        bundle.build,
-        gold,
-        options["start"] and options["start"].date(),
-        edition=chosen,
-        data=data,
-        folder=source if source.is_dir() else source.parent,  # where the edition's pages are
-        predict=functools.partial(_predicted, edition=chosen) if options["predictions"] else None,
-    )
+    folder = source if source.is_dir() else source.parent  # where the edition's pages are
+    predict = functools.partial(_predicted, edition=chosen) if options["predictions"] else None
+    start = options["start"] and options["start"].date()
+    more = {"edition": chosen, "data": data, "folder": folder, "predict": predict}
+    files = read_aloud(bundle.build, gold, start, **more)
     bundle.write(files, output)
     built = f"built the competition {chosen.title}; its scoring program has scored the sample"
     click.echo(printable(built))
@@ -119,19 +116,14 @@ def _check(file: str) -> int:
     return 0
 
 
-def _findings_of(gold: str, edition: Edition) -> list[tuple[str, Any]]:
-    """Return the findings of ``shroom gold check``, each with its line."""
+def _findings_of(gold: str, edition: Edition) -> Iterator[tuple[str, Any]]:
+    """Yield the findings of ``shroom gold check``, each with its line."""
     from shroom.evaluation.gold_quality.quality import gold_quality
 
-    try:
-        files = gold_quality(gold, edition=edition).files
-    except ShroomError:
-        return []  # the build reports files that cannot be read
-    return [
-        (f"{file.file}: {finding.about} [{finding.code}]", finding)
-        for file in files
-        for finding in file.findings
-    ]
+    with suppress(ShroomError):  # the build reports files that cannot be read
+        for file in gold_quality(gold, edition=edition).files:
+            for finding in file.findings:
+                yield f"{file.file}: {finding.about} [{finding.code}]", finding
 
 
 def _predicted(files: Mapping[str, bytes], edition: Edition) -> dict[str, bytes]:

@@ -99,19 +99,19 @@ def _check(submission: str, given: SimpleNamespace) -> int:
         return _report(problems, given.form, problems.verdict(f"for {name}"))
     if given.out is not None:
         return _fix(submission, given, edition)
-    checked = check(submission, gold, data=data, edition=edition, **given.names)
+    files = {"data": data, "edition": edition, **given.names}
+    checked = check(submission, gold, **files)
     code = _report(checked.problems, given.form, checked.verdict)
-    if not (given.is_alone or gold) and any(it.predictions.has_votes for it in checked.tracks):
-        note(
-            f"{printable(submission)} has annotators' votes; to compare it with the gold, add "
-            "--gold"
-        )
-    codes, rows = checked.problems.codes, sum(track.predictions.n for track in checked.tracks)
+    systems = [track.predictions for track in checked.tracks]
+    if not (given.is_alone or gold) and any(system.has_votes for system in systems):
+        compare = "to compare it with the gold, add --gold"
+        note(f"{printable(submission)} has annotators' votes; {compare}")
+    codes, rows = checked.problems.codes, sum(system.n for system in systems)
     if codes and rows <= MAX_TRIED and "-" not in (submission, gold, data):
         from shroom.scoring.fix import FIXABLE, fix_submission
 
         if not codes.isdisjoint(FIXABLE):
-            fixed = fix_submission(submission, gold, data=data, edition=edition, **given.names)
+            fixed = fix_submission(submission, gold, **files)
             corrected = sorted(codes - fixed.checked.problems.codes)
             if corrected and not fixed.obstacle:
                 note(f"use --fix FILE to correct [{'], ['.join(corrected)}]")
@@ -121,25 +121,24 @@ def _check(submission: str, given: SimpleNamespace) -> int:
 def _fix(submission: str, given: SimpleNamespace, edition: Edition) -> int:
     from shroom.scoring.fix import fix_submission, write
 
-    sources = given.gold, given.data
-    if "-" in sources:
+    gold, data = given.gold, given.data
+    if "-" in (gold, data):
         raise click.UsageError(
             "--fix reads gold and data more than once, so they cannot come from stdin"
         )
-    files = {"data": given.data, "edition": edition, **given.names}
-    fixed = fix_submission(submission, given.gold, **files)
-    problems = fixed.checked.problems
+    fixed = fix_submission(submission, gold, data=data, edition=edition, **given.names)
+    checked = fixed.checked
     try:
-        write(fixed, given.out, submission, *sources)
+        write(fixed, given.out, submission, gold, data)
     except ShroomError:
-        if fixed.checked.ok:  # what is not written is not called valid
-            say(problems)
+        if checked.ok:  # what is not written is not called valid
+            say(checked.problems)
         else:
-            _report(problems, given.form, fixed.checked.verdict)
+            _report(checked.problems, given.form, checked.verdict)
         raise
     say(fixed.changes)
-    verdict = f"{fixed.checked.verdict}; written to {given.out}"
-    return _report(problems, given.form, verdict, aside=given.out == "-")
+    verdict = f"{checked.verdict}; written to {given.out}"
+    return _report(checked.problems, given.form, verdict, aside=given.out == "-")
 
 
 def _report(problems: Problems, form: str, verdict: str, *, aside: bool = False) -> int:

@@ -82,12 +82,10 @@ def command(
     write_files(output, texts, inputs)
     if collection.dropped:
         say([f"{counted(collection.dropped, 'row')} could not be used"])
-    for file in files:
-        if not file.rows and file.left_out:
-            say([f"{file.stem}: left out, because no record is labelled"])
-        elif file.left_out:
-            why = "without a label or a premise"
-            say([f"{file.stem}: left out {counted(file.left_out, 'datapoint')} {why}"])
+    for file in [file for file in files if file.left_out]:
+        some = f" {counted(file.left_out, 'datapoint')} without a label or a premise"
+        why = some if file.rows else ", because no record is labelled"
+        say([f"{file.stem}: left out{why}"])
     records = counted(sum(file.records for file in files if file.rows), "record")
     say([f"wrote {counted(len(rows), 'datapoint')} from {records} to {output}"])
 

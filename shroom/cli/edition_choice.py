@@ -111,8 +111,7 @@ def edition_given(
     from shroom.scoring.editions.files import NAMES, default
 
     chosen = edition_named(edition, source, first)
-    name = _form_of(source) if chosen is None and by_form and source is not None else None
-    if source is not None and name in NAMES:
+    if chosen is None and by_form and source and (name := _form_of(source)) in NAMES:
         return _by_form(source, name)[1]
     return chosen or default()
 

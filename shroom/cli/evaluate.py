@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,7 @@ def command(
     targets.refuse_inputs(*named, *models)
     store = Store(_folder(options["runs"], targets.output, named), fresh=options["fresh"])
     for subject in (*scored, *tuning):
-        for text in _notes(subject):
-            note(text)
+        _say_notes(subject)
     kept = f"finished results are stored in {store.folder}; to continue, run the same command again"
     with if_interrupted(lambda: kept):
         matrix = evaluate(
@@ -93,15 +92,15 @@ def command(
     return matrix
 
 
-def _notes(subject: Subject) -> Iterator[str]:
-    """Yield the notes on a data set; its warnings are summed up in one."""
-    yield from subject.notes
-    problems = subject.problems
-    if problems.warnings:
-        paths, codes = " ".join(subject.paths), ", ".join(sorted(problems.codes))
-        yield (
-            f"{subject.name}: {counted(problems.warnings, 'warning')} [{codes}]; for details, run "
-            f"shroom datasets describe {subject.dataset} {paths} --all"
+def _say_notes(subject: Subject) -> None:
+    """Print the notes on a data set; its warnings are summed up in one."""
+    for text in subject.notes:
+        note(text)
+    if n := subject.problems.warnings:
+        paths, codes = " ".join(subject.paths), ", ".join(sorted(subject.problems.codes))
+        note(
+            f"{subject.name}: {counted(n, 'warning')} [{codes}]; for details, run shroom datasets "
+            f"describe {subject.dataset} {paths} --all"
         )
 
 
@@ -113,8 +112,7 @@ def _folder(runs: str | None, output: str | None, inputs: Sequence[str]) -> Path
         folder = Path(runs or f"{output}.runs")
     real = folder.resolve()
     for path in inputs:
-        data = Path(path).resolve()
-        if real == data or data in real.parents:
+        if Path(path).resolve() in (real, *real.parents):
             raise ShroomError(
                 f"{folder} is inside the data folder {path}; choose another folder with --runs"
             )

@@ -64,13 +64,12 @@ def _chosen(
     files: list[DataFile], data: str, number: str | None, index: int | None
 ) -> tuple[DataFile, int]:
     """Return the file and the index of the only datapoint that fits."""
-    places = [(file, place) for file in files for place in range(len(file.datapoints))]
-    ids = [file.datapoints[place].id for file, place in places]
-    named = [own for own in ids if own is not None]
-    if number is None:
-        matches = [(file, place) for file, place in places if index in (None, place)]
-    else:
-        matches = [place for place, own in zip(places, ids) if str(own) == number]
+    points = [(file, place, it.id) for file in files for place, it in enumerate(file.datapoints)]
+    matches = [
+        (file, place)
+        for file, place, own in points
+        if number in (None, str(own)) and index in (None, place)
+    ]
     if len(matches) == 1:
         return matches[0]
     identifier = f"id {number}" if number is not None else f"index {index}"
@@ -81,10 +80,11 @@ def _chosen(
             raise ShroomError(f"{data}: {identifier} is in {' and '.join(names)}; specify one file")
         raise ShroomError(f"{names[0]}: {len(matches)} datapoints have {identifier}; use --index")
     problem = f"no datapoint has {identifier}" if selected else "no datapoint selected"
-    choice = f"specify --index N, from 0 to {max(place for _, place in places)}"
+    choice = f"specify --index N, from 0 to {max(place for _, place, _ in points)}"
+    named = {own for *_, own in points if own is not None}
     if not named:
         choice = f"the datapoints have no ids; {choice}"
     elif index is None:
-        some = counted(len(set(named)), "id")
+        some = counted(len(named), "id")
         choice = f"specify --id N ({some}, from {min(named)} to {max(named)})"
     raise ShroomError(f"{data}: {problem}; {choice}")

@@ -52,7 +52,7 @@ def command(
     shroom fit lexical gold/ --set threshold=0.4 --folds 5 -o lexical.json
     shroom fit baselines/lexical.toml val.model-aware.json --folds 0 -o lexical.json
     """
-    model, settings, folds = options["model"], options["settings"], options["folds"]
+    model, settings, folds = (options[name] for name in ("model", "settings", "folds"))
     refuse_two_pipes(*data)
     if folds == 1:
         raise click.BadParameter(
@@ -85,10 +85,9 @@ def command(
             items, figures = chosen.cross_validate(by_file, folds)
             about |= {"out_of_fold": figures, "folds": folds}
         chosen.fit(points, [point.p for point in points])
-    machine = f"{os.cpu_count()} CPU cores"
-    if chosen.device not in (None, "cpu"):
-        machine = f"{chosen.device} with {machine}"
-    about |= {"seconds": round(time.monotonic() - began), "machine": machine}
+    gpu = "" if chosen.device in (None, "cpu") else f"{chosen.device} with "
+    about |= {"seconds": round(time.monotonic() - began)}
+    about |= {"machine": f"{gpu}{os.cpu_count()} CPU cores"}
     chosen.remember(items)
     chosen.save(output, **about)
     if not figures:
@@ -112,8 +111,6 @@ def _labelled(data: tuple[str, ...], edition: Edition, problems: Problems) -> li
 
 def _distinct(files: list[DataFile]) -> list[str]:
     """Return a name for each file: its own, with a number if several have the same."""
-    names: list[str] = []
-    for file in files:
-        before = [other.base for other in files[: len(names)]].count(file.base)
-        names.append(f"{file.base} ({before + 1})" if before else file.base)
-    return names
+    bases = [file.base for file in files]
+    before = [bases[:place].count(base) for place, base in enumerate(bases)]
+    return [f"{base} ({n + 1})" if n else base for base, n in zip(bases, before)]

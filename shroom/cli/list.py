@@ -16,11 +16,11 @@ from shroom.core.registry import unknown_name
 
 
 class About(NamedTuple):
-    """The values of an entry for JSON, its line in the list, and its details."""
+    """The details of an entry, its line in the list, and what JSON has in place of details."""
 
-    values: dict[str, Any]
-    line: tuple[str, ...]
     facts: Mapping[str, Any]
+    line: tuple[str, ...]
+    values: dict[str, Any]
 
 
 def _detector(name: str) -> About:
@@ -30,15 +30,12 @@ def _detector(name: str) -> About:
     missing, line = entry.missing(), entry.line
     if entry.package:
         line = f"{(inspect.getdoc(class_of(name)) or '').partition(chr(10))[0]} ({line})"
-    facts: dict[str, Any] = {
-        "about": line + (" (the default)" if name == DEFAULT else ""),
-        "needs": entry.needs,
-        "missing": missing,
-        "install": install_hint(entry.extra) if missing else None,
-        "give": entry.also or None,
-    }
+    line += " (the default)" if name == DEFAULT else ""
+    install = install_hint(entry.extra) if missing else None
+    facts = {"about": line, "needs": entry.needs, "missing": missing, "install": install}
+    facts |= {"give": entry.also or None}
     values = {"name": name, "package": entry.package or None, **facts}
-    return About(values, ("absent" if missing else "ready", facts["about"]), facts)
+    return About(facts, ("absent" if missing else "ready", line), values)
 
 
 def _metric(name: str) -> About:
@@ -46,9 +43,8 @@ def _metric(name: str) -> About:
 
     metric = describe(name)
     values = metric.to_dict()
-    return About(
-        values, (metric.range, values["about"]), {"about": values["about"], **metric.facts()}
-    )
+    line = values["about"]
+    return About({"about": line, **metric.facts()}, (metric.range, line), values)
 
 
 def _data_set(name: str) -> About:
@@ -58,18 +54,15 @@ def _data_set(name: str) -> About:
     found, place = data_set(name), place_of(name)
     facts = {"about": found.about, "licence": found.licence, "source": found.source}
     views = {key: view.about for key, view in found.views.items()}
+    absent = "not found; the kit cannot fetch it, so specify the paths of its files"
+    if name in SOURCES:
+        absent = f"not found; to get it, run: shroom datasets fetch {name}"
     path = None if place is None else str(place)
-    absent = f"not found; to get it, run: shroom datasets fetch {name}"
-    if name not in SOURCES:
-        absent = "not found; the kit cannot fetch it, so specify the paths of its files"
+    listed = "; ".join(f"{key}: {meaning}" for key, meaning in views.items())
     return About(
-        {"name": name, **facts, "views": views, "path": path},
+        {**facts, "views": listed, "path": path or absent},
         ("here" if path else "absent", found.about),
-        {
-            **facts,
-            "views": "; ".join(f"{key}: {meaning}" for key, meaning in views.items()),
-            "path": path or absent,
-        },
+        {"name": name, **facts, "views": views, "path": path},
     )
 
 
@@ -78,18 +71,18 @@ def _edition(name: str) -> About:
     from shroom.scoring.editions.plain import to_plain
 
     edition = files.built_in(name)
+    kind = edition.annotation.kind
     facts = {
         "about": edition.title,
         "year": edition.year,
-        "annotation": edition.annotation.kind,
+        "annotation": kind,
         "tasks": edition.tasks,
         "tracks": [track.name for track in edition.tracks],
         "splits": edition.split_names,
         "metrics": edition.metrics,
         "files": edition.expected_name(edition.submitted),
     }
-    line = str(edition.year), edition.annotation.kind, edition.title
-    return About(to_plain(edition), line, facts)
+    return About(facts, (str(edition.year), kind, edition.title), to_plain(edition))
 
 
 KINDS = {"detectors": _detector, "metrics": _metric, "datasets": _data_set, "editions": _edition}

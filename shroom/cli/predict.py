@@ -49,19 +49,19 @@ from shroom.prediction.submission_files import (
     scores_of,
     write_record,
 )
-from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
 
 
 def _ray(values: dict[str, Any]) -> dict[str, Any] | None:
     """Return the arguments of the cluster; ``None`` without Ray."""
-    is_ray = values.pop("engine") == "ray"
     cluster = {name: values.pop(name) for name in ("address", "workers")}
-    if not is_ray and any(cluster.values()):
+    if values.pop("engine") == "ray":
+        if values["dry_run"] or values["max_cost"] is not None:
+            raise click.UsageError("--dry-run and --max-cost cannot be combined with --engine ray")
+        return cluster
+    if any(cluster.values()):
         raise click.UsageError("--address and --workers require --engine ray")
-    if is_ray and (values["dry_run"] or values["max_cost"] is not None):
-        raise click.UsageError("--dry-run and --max-cost cannot be combined with --engine ray")
-    return cluster if is_ray else None
+    return None
 
 
 #: The options of the engine; a verb receives them as ``ray``, which is ``None`` without Ray.
@@ -122,8 +122,8 @@ def command(
     given = SimpleNamespace(**options)
     ray, kind = given.ray, edition.annotation.kind
     named, data = detector_and_data(arguments, anywhere=ray is not None, kind=kind)
-    limits = {"threshold": given.threshold, "max_cost": given.max_cost}
-    recipe = recipe_of(named, given.settings, model=given.model, **limits)
+    own = {name: options[name] for name in ("model", "threshold", "max_cost")}
+    recipe = recipe_of(named, given.settings, **own)
     recipe = replace(recipe, data=(given.split,)) if given.split else recipe
     if output is None and not given.dry_run:
         raise click.UsageError(
@@ -134,8 +134,7 @@ def command(
             raise ShroomError(f"{data}: FELM data have no splits; omit --split")
         _predict_segments(recipe.settings, data, output, dry_run=given.dry_run)
         return
-    precision = run.precision or recipe.precision
-    run = replace(run, precision=precision, in_sample=given.in_sample)
+    run = replace(run, precision=run.precision or recipe.precision, in_sample=given.in_sample)
     detector = recipe.make()
     check_annotation(detector, edition)
     if run.in_sample and not (output and record_path(output)):
@@ -147,8 +146,12 @@ def command(
         return
     splits = recipe.data or edition.submitted
     files = read_aloud(read_data, data, splits=splits, edition=edition)
-    if given.split:
-        _refuse_other_split(data, files, given.split, edition)
+    splits_of = [(edition.guess(file.base), file) for file in files] if given.split else []
+    for name, file in splits_of:  # a file may be specified alone, or be alone in its folder
+        if name is None or name.split != given.split:
+            raise ShroomError(
+                f"{data}: no file for the split {given.split}, only {file.base}; omit --split"
+            )
     if output is None or given.dry_run:
         for file in files:
             click.echo(f"{file.base}: {detector.dry_run(file.datapoints)}")
@@ -167,8 +170,8 @@ def command(
     check_targets([partial], read, folders=True)  # without a store, the run goes on all the same
     start = time.monotonic()
     to_stdout = output == "-"
-    own = nullcontext() if to_stdout else resumable(partial, "result", resume=given.resume)
-    with own as store:
+    stored = nullcontext() if to_stdout else resumable(partial, "result", resume=given.resume)
+    with stored as store:
         run = replace(run, stores=(store, *run.stores) if store else run.stores)
         predictions = predict_files(detector, files, names, run, edition, shown_progress)
         seconds = time.monotonic() - start
@@ -179,16 +182,6 @@ def command(
         write_record(record, run_record(recipe, detector, *about))
     made = counted(sum(len(file.datapoints) for file in files), "prediction")
     say([f"wrote {made} to {output}"])
-
-
-def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: Edition) -> None:
-    """Refuse a file of another split that was specified alone, or is alone in its folder."""
-    for file in files:
-        name = edition.guess(file.base)
-        if name is None or name.split != split:
-            raise ShroomError(
-                f"{data}: no file for the split {split}, only {file.base}; omit --split"
-            )
 
 
 def _predict_on_ray(

@@ -111,16 +111,13 @@ def run_options(*, precision: bool = True) -> Decorator:
     """Return the options on batches, device and precision, which a verb receives as ``run``."""
 
     def run(values: dict[str, Any]) -> Run:
-        return Run(
-            values.pop("batch_tokens"),
-            values.pop("device"),
-            note=note,
-            stores=() if values.pop("no_cache", True) else (Store(cache_folder(NAME), note=note),),
-            precision=values.pop("precision", None),
-        )
+        names = [name for name in ("batch_tokens", "device", "precision") if name in values]
+        given = {name: values.pop(name) for name in names}
+        no_cache = values.pop("no_cache", True)
+        stores = () if no_cache else (Store(cache_folder(NAME), note=note),)
+        return Run(**given, note=note, stores=stores)
 
-    options = [_PRECISION, _BATCH_TOKENS, DEVICE]
-    return together("run", run, *options[0 if precision else 1 :])
+    return together("run", run, *([_PRECISION] if precision else []), _BATCH_TOKENS, DEVICE)
 
 
 def partial_of(output: str, inputs: Iterable[str]) -> Path:
@@ -166,31 +163,17 @@ def shown_progress(label: str) -> Iterator[Callable[..., None]]:
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        Task,
-        TextColumn,
-        TimeRemainingColumn,
-    )
 
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> str:
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> str:
             speed = task.finished_speed or task.speed
             return "" if speed is None else f"{speed:.3g}/s"
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        Rate(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[more]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    counts = progress.BarColumn(), progress.MofNCompleteColumn(), Rate()
+    columns = "{task.description}", *counts, progress.TimeRemainingColumn(), "{task.fields[more]}"
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None, more="")
 
         def report(done: int, total: int, more: str = "") -> None:

@@ -84,8 +84,7 @@ def command(
     if name != SHROOM:
         if is_codalab or metrics or by != SLICES:
             option = "--format codalab" if is_codalab else "--by or --metrics"
-            why = f"cannot be used for {name}, which has its own scores"
-            raise click.UsageError(f"{option} {why}")
+            raise click.UsageError(f"{option} cannot be used for {name}, which has its own scores")
         from shroom.datasets import native_scores
 
         native = native_scores.score(name, submission, gold, settings["intervals"])
@@ -117,12 +116,12 @@ def _official(submission: str, gold: str, edition: str, split: str = "") -> Outc
 
     official.refuse_other(edition)
     score = official.score(submission, gold)
-    other = next((r.split for r in score.results if split and r.split != split), None)
-    if other:
-        fix = "omit --is_val" if split == "val" else "add --is_val to score them"
-        raise ShroomError(f"{submission}: these are predictions for the {other} split; {fix}")
-    warnings = [*map(str, score.warnings)]
-    return Outcome(score, [warnings], forms={"codalab": official.scores_txt})
+    for result in score.results:
+        if split and result.split != split:
+            fix = "omit --is_val" if split == "val" else "add --is_val to score them"
+            where = f"for the {result.split} split"
+            raise ShroomError(f"{submission}: these are predictions {where}; {fix}")
+    return Outcome(score, [map(str, score.warnings)], forms={"codalab": official.scores_txt})
 
 
 @verb(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, NamedTuple, Union
 
@@ -130,10 +131,10 @@ class Problems:
 
     limit: int | None = 20
     _kept: dict[str, list[Problem]] = field(default_factory=dict)
-    _count: dict[tuple[str, str], int] = field(default_factory=dict)
+    _count: Counter[tuple[str, str]] = field(default_factory=Counter)
     #: The first line of each item in a CSV file, by file.
     line_numbers: dict[str, Sequence[int]] = field(default_factory=dict)
-    _errors: dict[str, int] = field(default_factory=dict)
+    _errors: Counter[str] = field(default_factory=Counter)
     show_all: ClassVar[bool] = False
 
     def extend(self, found: Problems | Iterable[Problem | EachRow]) -> None:
@@ -158,8 +159,7 @@ class Problems:
                 self.add(**vars(problem.at(row)))
             if len(problem.rows) > len(shown):
                 first = problem.at(int(problem.rows[0]))
-                place = first.code, first.file
-                self._count[place] = self._count.get(place, 0) + len(problem.rows) - len(shown)
+                self._count[first.code, first.file] += len(problem.rows) - len(shown)
 
     def add(
         self, code: str, file: str, expected: str, found: str | Callable[[], str], **place: Any
@@ -172,9 +172,9 @@ class Problems:
             parts = file, expected, found() if callable(found) else found
             short = {name: shortened(value) for name, value in place.items()}
             self._kept.setdefault(code, []).append(Problem(code, *map(shortened, parts), **short))
-        self._count[code, file] = self._count.get((code, file), 0) + 1
+        self._count[code, file] += 1
         if CODES[code].severity == ERROR:
-            self._errors[file] = self._errors.get(file, 0) + 1
+            self._errors[file] += 1
             if self._errors[file] == MAX_ERRORS:
                 expected = f"fewer than {MAX_ERRORS} errors in a file"
                 self.add("too-many", file, expected, "more; the rest of the file was not checked")
@@ -195,15 +195,14 @@ class Problems:
             for problem in problems:
                 if problem not in own and self._has_room(code):
                     own.append(problem)
-        for place, count in other._count.items():
-            self._count[place] = max(count, self._count.get(place, 0))
+        self._count |= other._count  # the larger count of each place
         self.line_numbers.update(other.line_numbers)
 
     def replaced(self, change: Callable[[Problem], Problem | None]) -> Problems:
         """Return the problems changed by ``change``, which drops a problem by ``None``."""
         changed = {code: [*filter(None, map(change, own))] for code, own in self._kept.items()}
         kept = {code: problems for code, problems in changed.items() if problems}
-        counts = {place: n for place, n in self._count.items() if place[0] in kept}
+        counts = Counter({place: n for place, n in self._count.items() if place[0] in kept})
         return replace(self, _kept=kept, _count=counts)
 
     def count(self, code: str, file: str | None = None) -> int:

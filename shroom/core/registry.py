@@ -9,7 +9,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,32 +172,23 @@ def plug_in_errors() -> Iterator[None]:
     except ShroomError:
         raise
     except (Exception, SystemExit) as error:
+        import tempfile
         import traceback
 
-        place = _place_in_plug_in(error)
-        if place is None:
+        places = [
+            f"{Path(frame.f_code.co_filename).name}, line {line}, in {frame.f_code.co_name}"
+            for frame, line in traceback.walk_tb(error.__traceback__)
+            if frame.f_globals.get("__name__", "").partition(".")[0] in PLUG_INS
+        ]
+        if not places:
             raise
-        import tempfile
-
         reason = traceback.format_exception_only(type(error), error)[-1].strip()
         with tempfile.NamedTemporaryFile(
             "w", prefix="shroom-", suffix=".txt", encoding="utf-8", delete=False
         ) as file:
             file.writelines(traceback.format_exception(type(error), error, error.__traceback__))
-        message = f"{place} raised {reason}; the traceback is in {file.name}"
+        message = f"{places[-1]} raised {reason}; the traceback is in {file.name}"
         raise ShroomError(message) from error
-
-
-def _place_in_plug_in(error: BaseException) -> str | None:
-    """Return the last place in a plug-in's code in a traceback, if there is one."""
-    import traceback
-
-    places = [
-        f"{Path(frame.f_code.co_filename).name}, line {line}, in {frame.f_code.co_name}"
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if frame.f_globals.get("__name__", "").partition(".")[0] in PLUG_INS
-    ]
-    return places[-1] if places else None
 
 
 def unknown_name(kind: str, name: str, names: Iterable[str]) -> UnknownName:
@@ -217,18 +208,14 @@ def settings_of(target: Any) -> dict[str, Any]:
     }
 
 
-def check_settings(who: str, settings: Iterable[str], parameters: Iterable[str]) -> None:
+def check_settings(who: str, settings: Iterable[str], parameters: Collection[str]) -> None:
     """Raise an error for the first setting that is not among the parameters."""
-    parameters = list(parameters)
+    listed = ", ".join(parameters)
+    there = f"the settings are {listed}" if listed else "it has no settings"
     for setting in settings:
         if setting not in parameters:
-            there = (
-                f"the settings are {', '.join(parameters)}" if parameters else "it has no settings"
-            )
-            raise ShroomError(
-                f"the {who} has no setting '{printable(setting)}';{nearest(setting, parameters)} "
-                f"{there}"
-            )
+            hint = nearest(setting, parameters)
+            raise ShroomError(f"the {who} has no setting '{printable(setting)}';{hint} {there}")
 
 
 def _imported(target: str) -> Any:

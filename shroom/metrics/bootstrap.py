@@ -20,11 +20,11 @@ Interval = tuple[float, float]
 CHUNK = 1 << 16
 
 
-def chunks(n: int, count: int, chunk: int = CHUNK) -> Iterator[int]:
-    """Yield sizes that add up to ``count``, each the number of rows of ``n`` that fit a chunk."""
+def chunks(n: int, count: int, chunk: int = CHUNK) -> Iterator[range]:
+    """Yield ``range(count)`` in parts, each of the number of rows of ``n`` that fit a chunk."""
     rows = max(1, chunk // max(n, 1))
     for start in range(0, count, rows):
-        yield min(rows, count - start)
+        yield range(count)[start : start + rows]
 
 
 def resamples(n: int, count: int, seed: int = 0) -> Iterator[Floats]:
@@ -36,7 +36,7 @@ def resamples(n: int, count: int, seed: int = 0) -> Iterator[Floats]:
     [[5.0, 5.0]]
     """
     generator = np.random.default_rng(seed)
-    for size in chunks(n, count):
+    for size in map(len, chunks(n, count)):
         drawn = generator.integers(0, n, size=(size, n))
         drawn += np.arange(size)[:, None] * n
         yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
@@ -179,12 +179,11 @@ def jackknife(metric: Metric, statistics: Array) -> Floats:
     >>> jackknife(ACCURACY, np.array([[1.0], [1.0], [0.0]])).tolist()
     [0.5, 0.5, 1.0]
     """
-    n, start, scores = len(statistics), 0, []
-    for size in chunks(n, n):
-        weights = np.ones((size, n))
-        weights[np.arange(size), np.arange(start, start + size)] = 0
+    n, scores = len(statistics), []
+    for items in chunks(n, n):
+        weights = np.ones((len(items), n))
+        weights[np.arange(len(items)), items] = 0
         scores.append(metric.score(statistics, weights))
-        start += size
     return np.concatenate(scores)
 
 

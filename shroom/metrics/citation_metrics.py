@@ -65,17 +65,14 @@ def counts(
     return np.stack([np.bincount(column, minlength=n) for column in columns], axis=1)
 
 
-@np.errstate(invalid="ignore")
 def _recall(of: Array) -> Floats:
     return np.asarray(of[..., _SUPPORTED] / of[..., _WORTHY])
 
 
-@np.errstate(invalid="ignore")
 def _precision(of: Array) -> Floats:
     return np.asarray(of[..., _PRECISE] / of[..., _JUDGED])
 
 
-@np.errstate(invalid="ignore")
 def _f1(of: Array) -> Floats:
     recall, precision = _recall(of), _precision(of)
     harmonic = 2 * recall * precision / (recall + precision)
@@ -85,6 +82,7 @@ def _f1(of: Array) -> Floats:
 def _pooled(name: str, value: Of, about: str, *share: int) -> Metric:
     """Return a metric of the summed counts; ``share`` names the columns of its two parts."""
 
+    @np.errstate(invalid="ignore")
     def score(rows: Array, weights: Floats) -> Floats:
         return value(weights @ rows[:, :_COUNTS])
 
@@ -95,12 +93,12 @@ def _pooled(name: str, value: Of, about: str, *share: int) -> Metric:
 def _mean(name: str, value: Of, about: str, bounds: tuple[float, float] = (0.0, 1.0)) -> Metric:
     """Return a metric that is the mean over responses with a value."""
 
+    @np.errstate(invalid="ignore")
     def score(rows: Array, weights: Floats) -> Floats:
         values = value(rows)
         defined = ~np.isnan(values)
         drawn = weights[:, defined]
-        with np.errstate(invalid="ignore"):
-            return np.asarray((drawn @ values[defined]) / drawn.sum(axis=1))
+        return np.asarray((drawn @ values[defined]) / drawn.sum(axis=1))
 
     return Metric(name, statistics, score, bounds, about=about)
 

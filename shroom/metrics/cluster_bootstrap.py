@@ -76,12 +76,12 @@ def clustered(
     def score(rows: NDArray[np.intp], weights: Floats) -> Floats:
         # The items' weights are computed in chunks: there may be many more items than units. Items
         # with a size, such as runs of characters, are few.
-        scores, start = [np.empty(0)], 0
-        for count in chunks(len(unit), len(weights)) if size is None else [len(weights)]:
-            drawn = _by_unit(rows[:, 0], weights[start : start + count], units)
+        scores = [np.empty(0)]
+        whole = range(len(weights))
+        for part in chunks(len(unit), len(weights)) if size is None else [whole]:
+            drawn = _by_unit(rows[:, 0], weights[part.start : part.stop], units)
             drawn = np.take(drawn, unit, axis=1) if size is None else drawn[:, unit] * size
             scores.append(metric.score(statistics, drawn))
-            start += count
         return np.concatenate(scores)
 
     def influence(rows: NDArray[np.intp]) -> Floats:
@@ -132,9 +132,12 @@ def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> 
     >>> share(sums([[1, 1], [0, 1], [1, 1], [0, 0]], units=[0, 0, 1, 1]))
     0.6666666666666666
     """
-    about = {"share": None, "inputs": ("part", "whole"), **about}
-    columns = COLUMNS[:2]
-    return of_counts(name, ((1, 0), (0, 1)), rows=_parts, bounds=bounds, columns=columns, **about)
+    about = {"share": None, "inputs": ("part", "whole"), "columns": COLUMNS[:2], **about}
+
+    def rows(part: Array, whole: Array) -> Array:
+        return np.column_stack((part, whole))
+
+    return of_counts(name, ((1, 0), (0, 1)), rows=rows, bounds=bounds, **about)
 
 
 def sums(values: ArrayLike, units: ArrayLike, least: int = 0) -> Floats:
@@ -148,7 +151,3 @@ def sums(values: ArrayLike, units: ArrayLike, least: int = 0) -> Floats:
     count = max(least, int(of.max()) + 1 if len(of) else 0)
     columns = [np.bincount(of, weights=column, minlength=count) for column in matrix.T]
     return np.stack(columns, axis=1) if columns else np.empty((count, 0))
-
-
-def _parts(part: Array, whole: Array) -> Array:
-    return np.column_stack((part, whole))

@@ -79,7 +79,7 @@ def randomisation(
     generator = np.random.default_rng(seed)
     count = np.zeros(len(pairs))
     units = n if unit is None else int(unit.max()) + 1
-    for size in chunks(n, trials, _CHUNK):
+    for size in map(len, chunks(n, trials, _CHUNK)):
         exchanged = generator.integers(0, 2, size=(size, units), dtype=np.int8).astype(np.float64)
         exchanged = exchanged if unit is None else exchanged[:, unit]
         # A trial with an undefined score counts as one with a larger difference.
@@ -113,11 +113,8 @@ def _by_weights(
     """Do as :func:`_by_sums` for any metric: weights select half of both systems' items."""
 
     def differences(exchanged: Floats) -> Floats:
-        unexchanged = 1 - exchanged
-        of_first, of_second = (
-            np.concatenate(halves, axis=1)
-            for halves in ((unexchanged, exchanged), (exchanged, unexchanged))
-        )
+        of_first = np.hstack((1 - exchanged, exchanged))
+        of_second = np.hstack((exchanged, 1 - exchanged))
         rows = []
         for a, b in zip(first, second):
             both = np.concatenate((systems[a], systems[b]))

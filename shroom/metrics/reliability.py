@@ -187,17 +187,11 @@ def maximum_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "wi
     return reliability(p, y, bins, by).maximum_error
 
 
-def _gaps(p: Array, gold_label: Array) -> Floats:
-    """Return p minus the gold label of each item, in the column of its bin: shape [n, BINS]."""
-    gaps = np.zeros((len(p), BINS))
-    gaps[np.arange(len(p)), places(p, edges(p, BINS))] = np.asarray(p, np.float64) - gold_label
-    return gaps
-
-
 def _gaps_and_places(p: Array, gold_label: Array) -> Floats:
-    """Return the gaps, then a 1 in the column of each item's bin: shape [n, 2 * BINS]."""
+    """Return p minus the gold label, then 1, both in the column of the bin: [n, 2 * BINS]."""
     here = places(p, edges(p, BINS))[:, None] == np.arange(BINS)
-    return np.hstack((_gaps(p, gold_label), here))
+    gaps = np.where(here, (np.asarray(p, np.float64) - gold_label)[:, None], 0.0)
+    return np.hstack((gaps, here))
 
 
 def _ece_influence(statistics: Floats) -> Floats:
@@ -216,7 +210,7 @@ def _mce(sums: Floats, _n: Any) -> Floats:
 #: The expected calibration error against the gold labels, in ten bins of equal width.
 ECE = of_sums(
     "ece",
-    _gaps,
+    lambda p, gold_label: _gaps_and_places(p, gold_label)[:, :BINS].copy(),
     lambda sums, n: np.abs(sums).sum(axis=-1) / n,
     columns=P,
     influence=_ece_influence,
