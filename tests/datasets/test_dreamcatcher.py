@@ -101,6 +101,7 @@ def test_the_real_datapoints():
 def test_every_field_is_read(tmp_path):
     found = read(save(tmp_path / "a.jsonl", GENERATED, LABELLED, RANKED))
     assert list(found.problems) == []
+    assert list(read(tmp_path / "a.jsonl", save(tmp_path / "b.jsonl", GENERATED)).problems) == []
     generated, labelled, ranked = found.records
     said = (Generation("是七。", "normal"), Generation("?", "uncertainty"))
     assert generated == Question("3+4/1=?", "七", "数学", said)

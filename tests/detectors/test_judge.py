@@ -156,6 +156,7 @@ def test_the_verdict_of_an_answer(serve, judge):
                 completion(logprobs=[-(10**401)]),
                 completion(logprobs=[math.inf]),
                 completion(tokens=[None]),
+                {"choices": [{"text": "a", "logprobs": {"token_logprobs": [YES]}}]},
                 completion(top=[{"no": 10**401}]),
                 *(chat("Yes", [("Yes", YES), (token, NO)]) for token in (7, None, [], {}, True)),
             )

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 from conftest import ROOT
@@ -191,6 +192,23 @@ def test_a_file_of_others_is_never_overwritten(tmp_path, resume):
         with pytest.raises(ShroomError, match=match), kept(path, print, resume=resume):
             pass
         assert path.read_bytes() == content
+
+
+def test_a_damaged_store_of_a_run_is_kept(tmp_path, notes):
+    path = tmp_path / "p"
+    with suppress(KeyboardInterrupt), kept(path, print, resume=False) as store:
+        store.put("s", {number: bytes(2000) for number in range(100)})
+        raise KeyboardInterrupt
+    content = bytearray(path.read_bytes())
+    content[2 * 4096 : 3 * 4096] = b"x" * 4096
+    path.write_bytes(content)
+    with suppress(KeyboardInterrupt), kept(path, notes.append, resume=True) as store:
+        store.get("s", [1])
+        raise KeyboardInterrupt
+    refused = kept(path, notes.append, resume=False, refuse=True)
+    with pytest.raises(ShroomError, match="unreadable results of an earlier run"), refused:
+        pass
+    assert path.read_bytes()[8192:] == content[8192:]
 
 
 def test_what_is_kept_of_a_run(tmp_path):

@@ -159,6 +159,11 @@ def test_a_beginning_is_the_longest_that_fits(text, room, count):
     assert longer == found or count([longer])[longer] > room
 
 
+def test_the_places_that_a_beginning_tries_decide_if_a_longer_start_has_fewer_tokens():
+    tokens = [0, 1, 2, 9, 1, 9, 9, 2, 9]
+    assert beginning("abcdefgh", 2, lambda texts: {it: tokens[len(it)] for it in texts}) == "abcd"
+
+
 @given(TEXTS, TEXTS, st.integers(8, 40))
 def test_parts_fit_and_lose_nothing_of_the_premise(premise, hyp, room):
     reader = PairReader(tokenizer("roberta", room), room)
