@@ -1,7 +1,6 @@
 """The benchmark measures how long the slowest `--help` and commands on 60 items take.
 
-The times of the kit and of the peer include the start of the process. The peer only imports a
-library.
+All times include the start of the process. The peer is a process that only imports a library.
 """
 
 from __future__ import annotations

@@ -204,7 +204,8 @@ def restored_order(
         places.setdefault(key, []).append(place)
     other = sum(len(it) for key, it in places.items() if wanted[key] != len(it))
     if other:
-        return [], source, f"the texts do not show the position of {counted(other, 'row')}"
+        doubt = f"the position of {counted(other, 'row')} cannot be determined from the texts"
+        return [], source, doubt
     if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
         return [], source, "rows with the same texts cannot be told apart"
     return [places[key].pop(0) for key in target], source, ""

@@ -294,7 +294,7 @@ def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
     refused(r"belongs to a run with settings \{\}, but this run has", recipe=other)
     refused('belongs to a run with detector "lexical", but this', recipe=Recipe.of("unigram"))
     (data / "a.jsonl").write_text(lines(gold(2)))
-    refused("belongs to a run with other files")
+    refused("belongs to a run that used different files")
     (data / "a.jsonl").unlink()
     monkeypatch.setattr("shroom.prediction.ray.manifest.__version__", "0.0.0")
     refused("belongs to a run with kit ")

@@ -114,7 +114,7 @@ class Manifest:
             self._head["weights"] = manifest["weights"]
             if [row["input"] for row in manifest["shards"]] != [it.input for it in self.shards]:
                 raise ShroomError(
-                    f"{path} belongs to a run with other files; choose another folder"
+                    f"{path} belongs to a run that used different files; choose another folder"
                 )
             for row, old in zip(self._rows, manifest["shards"]):
                 part = there.get(row["output"])
