@@ -106,10 +106,7 @@ def encoder(
     seed: int = 0,
     length: int = LENGTH,
 ) -> Path:
-    """Save an encoder and its tokenizer; return the folder.
-
-    With ``sentence_transformers``, files state the pooling: ``mean``, ``cls`` or ``max``.
-    """
+    """Save an encoder, its tokenizer and (sentence_transformers) its pooling; return the folder."""
     import transformers
 
     t5 = architecture == "t5"

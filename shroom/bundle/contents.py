@@ -59,7 +59,7 @@ class Contents:
     def read(self, name: object) -> bytes:
         content = self.files.get(_normal(name), lambda: None)()
         if content is None:
-            raise ShroomError(f"expected a file of the bundle, got {show(name)}")
+            raise ShroomError(f"expected a file in the bundle, got {show(name)}")
         return content
 
     def is_image(self, name: object) -> bool:

@@ -152,7 +152,7 @@ def test_files_outside_the_bundle_are_refused_and_not_read(name, tmp_path):
     assert line == f'the bundle: expected paths inside the bundle, got "{name}"'
     (tmp_path / "x").write_text("secret")
     (line,) = check(folder_of(changed({"terms": name}), tmp_path / "bundle")).refused
-    assert "terms: expected a file of the bundle, got" in line
+    assert "terms: expected a file in the bundle, got" in line
 
 
 def test_a_bundle_without_its_description_is_refused():

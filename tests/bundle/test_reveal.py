@@ -1,7 +1,4 @@
-"""A blind phase on Codabench: no score before the reveal, and the right ranks after it.
-
-The rules of the platform are those of ``tests/codabench.py``, which names their source.
-"""
+"""A blind phase on Codabench: no score before the reveal, and the right ranks after it."""
 
 import functools
 import json

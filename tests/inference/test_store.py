@@ -199,16 +199,16 @@ def test_a_damaged_store_of_a_run_is_kept(tmp_path, notes):
     with suppress(KeyboardInterrupt), kept(path, print, resume=False) as store:
         store.put("s", {number: bytes(2000) for number in range(100)})
         raise KeyboardInterrupt
-    content = bytearray(path.read_bytes())
-    content[2 * 4096 : 3 * 4096] = b"x" * 4096
-    path.write_bytes(content)
-    with suppress(KeyboardInterrupt), kept(path, notes.append, resume=True) as store:
-        store.get("s", [1])
+    content = path.read_bytes()
+    path.write_bytes(content[:8192] + b"x" * 4096 + content[12288:])
+    with suppress(KeyboardInterrupt), kept(path, notes.append, resume=True):
         raise KeyboardInterrupt
-    refused = kept(path, notes.append, resume=False, refuse=True)
-    with pytest.raises(ShroomError, match="unreadable results of an earlier run"), refused:
+    with (
+        pytest.raises(ShroomError, match="unreadable"),
+        kept(path, print, resume=False, refuse=True),
+    ):
         pass
-    assert path.read_bytes()[8192:] == content[8192:]
+    assert path.read_bytes()[12288:] == content[12288:]
 
 
 def test_what_is_kept_of_a_run(tmp_path):

@@ -1,7 +1,4 @@
-"""Paired tests, ranks and groups of systems, against scipy and their definitions.
-
-That a test exchanges the outputs of the systems is in ``test_metric_table.py``, for every metric.
-"""
+"""Paired tests, ranks and groups of systems, against scipy and their definitions."""
 
 import numpy as np
 import pytest

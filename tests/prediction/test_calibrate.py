@@ -221,12 +221,11 @@ def test_items_that_share_a_text_are_in_one_fold(shroom, pair, key, first_id):
     write_json(arguments[1], shared)
     code, out, _ = shroom("calibrate", *arguments)
     assert (code, "|fit:out-of-fold.3" in out) == (0, True)
-    for number, track in enumerate(("model-agnostic", "model-aware")):  # the second has no texts
-        own = [shared, rows(p, y, first_id=first_id)][number]
-        write_json(arguments[1].parent / "gold" / f"val.{track}.json", own)
-        made = json.loads(arguments[0].read_text())
-        write_json(arguments[1].parent / "mine" / f"val.{track}.json", made)
     folders = arguments[1].parent / "mine", arguments[1].parent / "gold", *arguments[2:]
+    plain = rows(p, y, first_id=first_id)
+    for name, own in (("val.model-agnostic.json", shared), ("val.model-aware.json", plain)):
+        write_json(folders[0] / name, rows(p, first_id=first_id))
+        write_json(folders[1] / name, own)
     assert shroom("calibrate", *folders)[1].count("|fit:out-of-fold.3") == 1
 
 

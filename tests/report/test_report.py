@@ -165,12 +165,7 @@ def rows_of(shares):
         (1, [0.8, 0.6, 1.0], [0.1, 0.9, 0.3], ""),
         (2, [0.2, 0.8], [0.9, 0.9], "p is constant"),
         (1, [0.2], [0.9], "there is only one item"),
-        (
-            2,
-            [0.2, 0.2, 0.2],
-            [0.1, 0.5, 0.9],
-            "p in the gold is constant",
-        ),
+        (2, [0.2, 0.2, 0.2], [0.1, 0.5, 0.9], "p in the gold is constant"),
         (1, [0.5, 0.5], [0.5, 0.5], "p is constant"),
         (2, [0.8], [1.0], "there is only one item"),
         (2, [0.0, 1.0], [0.0, 1.0], ""),
