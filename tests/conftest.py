@@ -291,7 +291,6 @@ def nli_models() -> list[str]:
 
 def nli_submission(model: str, folder: Path, split: str = "val") -> Path:
     """Write the recorded outputs of an NLI model as a submission, and return its folder.
-
     p = C/(C+E), 0.5 if both are 0, or C if E is not recorded; Hallucination above 0.5.
     """
     for track in ("agnostic", "aware"):

@@ -232,7 +232,6 @@ RECORDED = json.loads(Path(__file__).with_name("felm_vicuna_7b_raw.json").read_t
 @pytest.mark.parametrize("domain", RECORDED)
 def test_a_recorded_runs_answers_give_its_recorded_figures(domain):
     """The file has the numbers and marks of the answers in eval/res/vicuna_7B_raw.csv.
-
     They are from https://github.com/khushipatni/Replicate-FELM, commit 9a0e8a5, MIT License.
     """
     records = {r.index: r for r in felm.read(DATA / "felm" / "all.jsonl").records}

@@ -423,7 +423,6 @@ def test_a_long_context_is_cut_and_reported(server, judge, recorder):
 
 def test_the_official_labels_and_p_of_recorded_answers(serve, judge, recorder):
     """Expected are those of the organisers' notebook, to the last digit, with its seed.
-
     The rows are answers of our own; the labels of those that are neither yes nor no are random.
     """
     file = ROOT / "tests" / "detectors" / "official_answers.jsonl"

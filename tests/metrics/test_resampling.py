@@ -101,7 +101,6 @@ def test_chunks_do_not_change_the_draw(monkeypatch):
 @over_kinds
 def test_intervals_cover(kind):
     """Of 200 intervals about 190 hold the truth; 12 more or fewer are four standard errors.
-
     An interval that is too narrow by the root of the number of resamples holds it in a few cases
     only; one of a difference that forgets the pairing, in nearly all.
     """
