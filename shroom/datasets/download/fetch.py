@@ -32,7 +32,7 @@ _NAMED = 3
 #: Errors raised by reading a damaged archive.
 _DAMAGES: tuple[type[Exception], ...] = (tarfile.TarError, *DAMAGES)
 #: The URL of a server, without the name of a user.
-_HOST, _PORT = r"([\w.-]*\w[\w.-]*|\[[\da-f:]+\])", r"(:\d{1,5})?"
+_HOST, _PORT = r"([\w.-]*\w[\w.-]*|\[[\da-f:.]+\])", r"(:\d{1,5})?"
 _URL = re.compile(rf"https?://{_HOST}{_PORT}(/[!-~]*)?", re.ASCII | re.IGNORECASE)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 

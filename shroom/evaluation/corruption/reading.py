@@ -48,7 +48,7 @@ def read(
         return [document for document, points in listed if points is None]
 
     in_own_form = read_files(source, problems, others, edition)
-    files += [(file.base, [(point, "") for point in file.datapoints]) for file in in_own_form]
+    files[:0] = [(file.base, [(point, "") for point in file.datapoints]) for file in in_own_form]
     return [
         Item(point, knowledge, base, index)
         for base, points in sorted(files, key=lambda file: file[0])

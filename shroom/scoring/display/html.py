@@ -149,6 +149,8 @@ def one_table(table: Table, label: str) -> str:
 
 def _heads(columns: Sequence[Column], table: Table, spans: Mapping[int, Span]) -> list[str]:
     """Return the row of heads, and before it the row of common heads if there are any."""
+    if not columns:
+        return [""]
     above, _, own = zip(*(it.head.rpartition("\n") for it in columns))
     heads = "".join(_head(it._replace(head=head), table, spans) for it, head in zip(columns, own))
     starts, cells = [place for place, head in enumerate(above) if head], ""
