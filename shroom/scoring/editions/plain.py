@@ -12,7 +12,6 @@ from enum import EnumMeta
 from pathlib import Path
 from typing import Any
 
-from shroom.core.printing import closest
 from shroom.core.problems import ShroomError, nearest, show
 from shroom.scoring.editions.edition import Edition
 
@@ -27,17 +26,6 @@ _TEXTS = re.compile(
     r"|'[^'\n]*'?",
     re.DOTALL,
 )
-
-
-class _Mistakes(list[str]):
-    """What is wrong with plain values."""
-
-    #: How many of the mistakes hinder reading; otherwise the rest is checked with the value meant.
-    fatal = 0
-
-    def add_fatal(self, mistake: str) -> None:
-        self.append(mistake)
-        self.fatal += 1
 
 
 class WrongEdition(ShroomError):  # noqa: N818 - like other errors of the kit
@@ -85,17 +73,11 @@ def _levels(text: str) -> int:
 
 def from_plain(plain: Any) -> Edition:
     """Return the edition of plain values; raise an error with every wrong key and value."""
-    edition, problems = as_meant(plain)
-    if problems or edition is None:
+    problems: list[str] = []
+    edition: Edition = _typed(Edition, plain, "", problems)
+    if problems:
         raise WrongEdition(problems)
     return edition
-
-
-def as_meant(plain: Any) -> tuple[Edition | None, list[str]]:
-    """Return the edition, with spelling corrected if that is possible, and every mistake."""
-    problems = _Mistakes()
-    edition = _typed(Edition, plain, "", problems)
-    return (None if problems.fatal else edition), problems
 
 
 def to_plain(edition: Edition) -> dict[str, Any]:
@@ -129,7 +111,7 @@ def day_or_time(text: str) -> dt.date:
     return dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def _typed(kind: Any, value: Any, place: str, problems: _Mistakes) -> Any:
+def _typed(kind: Any, value: Any, place: str, problems: list[str]) -> Any:
     """Return a plain value converted to a type; what is wrong with it goes to ``problems``."""
     base, arguments = typing.get_origin(kind) or kind, typing.get_args(kind)
     if base is typing.Union:  # of a type and None
@@ -154,36 +136,29 @@ def _typed(kind: Any, value: Any, place: str, problems: _Mistakes) -> Any:
         if base is not dt.date:
             choices = arguments if base is typing.Literal else [each.value for each in base]
             expected = f"one of {', '.join(choices)}"
-            if meant := closest(value, choices):
-                problems.append(f"{place}: expected {expected}, got {show(value)}")
-                return meant if base is typing.Literal else base(meant)
-        problems.add_fatal(f"{place}: expected {expected}, got {show(value)}")
+        problems.append(f"{place}: expected {expected}, got {show(value)}")
         return None
     if type(value) is not base and not (base is float and type(value) is int):
         got = show(str(value) if isinstance(value, (dt.date, dt.time)) else value)
-        problems.add_fatal(f"{place or 'the file'}: expected {_name_of(base)}, got {got}")
+        problems.append(f"{place or 'the file'}: expected {_name_of(base)}, got {got}")
     return value
 
 
-def _object(kind: Any, value: Mapping[str, Any], place: str, problems: _Mistakes) -> Any:
-    """Return a table as a dataclass; ``None`` if it has a mistake without a likely correction."""
-    types, above, before = typing.get_type_hints(kind), f"{place}." if place else "", problems.fatal
+def _object(kind: Any, value: Mapping[str, Any], place: str, problems: list[str]) -> Any:
+    """Return a table as a dataclass; ``None`` if it has a mistake."""
+    types, above, before = typing.get_type_hints(kind), f"{place}." if place else "", len(problems)
     parts = {}
     for key, part in value.items():
         if key in types:
             parts[key] = _typed(types[key], part, f"{above}{key}", problems)
-            continue
-        hint = nearest(key, types) or f" the keys are {', '.join(types)}"
-        problems.append(f"{above}{key}: unknown key;{hint}")
-        meant, own = closest(key, types), _Mistakes()
-        if meant and meant not in value:
-            read = _typed(types[meant], part, f"{above}{key}", own)
-            parts.update({} if own else {meant: read})
+        else:
+            hint = nearest(key, types) or f" the keys are {', '.join(types)}"
+            problems.append(f"{above}{key}: unknown key;{hint}")
     for field in dataclasses.fields(kind):
         is_needed = field.default is field.default_factory is dataclasses.MISSING
-        if is_needed and field.name not in {*value, *parts}:
-            problems.add_fatal(f"{above}{field.name}: missing; this key is required")
-    return kind(**parts) if problems.fatal == before else None
+        if is_needed and field.name not in value:
+            problems.append(f"{above}{field.name}: missing; this key is required")
+    return kind(**parts) if len(problems) == before else None
 
 
 def _name_of(kind: Any) -> str:

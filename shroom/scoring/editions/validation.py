@@ -13,7 +13,7 @@ from shroom.core.problems import ShroomError, nearest
 from shroom.scoring.column_names import TWO_LABELS, are_two_labels
 from shroom.scoring.editions.competition import MAX_KEY
 from shroom.scoring.editions.edition import MEAN, Annotation, Edition
-from shroom.scoring.editions.plain import WrongEdition, as_meant
+from shroom.scoring.editions.plain import WrongEdition, from_plain
 from shroom.scoring.kinds.base import kind_of
 from shroom.scoring.metric_registry import METRICS
 from shroom.scoring.rows import P
@@ -30,11 +30,12 @@ JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 def validated(plain: Any, folder: Path | None = None) -> Edition:
     """Return the edition of plain values; ``folder`` contains its pages. Report all mistakes."""
-    edition, problems = as_meant(plain)
-    if edition is None:
+    try:
+        edition = from_plain(plain)
+    except WrongEdition as error:
         again = "correct these mistakes, then check again, because not everything was checked"
-        raise WrongEdition([*problems, again])
-    problems += [*_contradictions(edition), *_wrong_pages(edition, folder)]
+        raise WrongEdition([*error.problems, again]) from error
+    problems = [*_contradictions(edition), *_wrong_pages(edition, folder)]
     if problems:
         raise WrongEdition(problems)
     return edition
