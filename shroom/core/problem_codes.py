@@ -15,7 +15,7 @@ class Code(NamedTuple):
     fix: str
 
 
-_COPY = "; 'shroom check --fix OUT' can write a corrected copy"
+_COPY = "; 'shroom check' says if --fix can correct it"
 #: What to do instead of a fix, with options of verbs that the scoring program does not have.
 OPTIONS = {
     code: f", or specify {what}: --{option} of 'shroom check' or 'shroom score', {option}= in "
@@ -69,7 +69,7 @@ _ERRORS = {
     "label-value": "use exactly these words",
     "word-value": "use one of the expected words in exactly this spelling",
     "span-value": "write each span in the expected form, with offsets in characters of the text",
-    "p-number": "write p as an unquoted number such as 0.75",
+    "p-number": "write p as a plain number such as 0.75",
     "p-finite": "use a number between 0 and 1",
     "p-range": (
         "scale p to [0, 1] (divide percentages by 100); if p is outside this range only because "

@@ -126,7 +126,7 @@ class Problems:
     >>> print(*problems.lines(), sep="\n")
     a.json: item 0: expected a number, got "0.5" [p-number]
     a.json: 2 more problems [p-number]
-      to fix [p-number]: write p as an unquoted number such as 0.75
+      to fix [p-number]: write p as a plain number such as 0.75
     """
 
     limit: int | None = 20

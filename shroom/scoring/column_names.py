@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from shroom.core.datapoint import Label
-from shroom.core.problems import ShroomError, show
+from shroom.core.problems import ShroomError, nearest, show
 from shroom.scoring.item_values import word_in
 from shroom.scoring.rows import KEYS, LABELS, P
 
@@ -61,8 +61,10 @@ class Names:
         named = {column: P if key == "p" else key for key, column in columns.items()}
         unknown = [key for key in columns if key not in ("p", *KEYS)]
         if unknown:
-            keys = ", ".join(("p", *(key for key in KEYS if key != P)))
-            raise ShroomError(f"columns: there is no key '{unknown[0]}'; the keys are {keys}")
+            keys = ("p", *(key for key in KEYS if key != P))
+            hint = nearest(str(unknown[0]).lower(), keys)
+            listed = f"the keys are {', '.join(keys)}"
+            raise ShroomError(f"columns: there is no key '{unknown[0]}';{hint} {listed}")
         if len(set(named.values())) < len(columns):
             raise ShroomError("columns: map each key to one column, and each column to one key")
         if labels is not None and not are_two_labels(labels):

@@ -160,7 +160,7 @@ def test_labels_name_the_words_of_every_form(given, written, form, tmp_path, shr
     rows, truth, out = predictions(12), gold(12), tmp_path / "out.json"
     in_words = [{**row, "label": word[row["label"]]} for row in rows]
     source = WRITERS[form](tmp_path / f"s.{form}", in_words)
-    advice = "'shroom check --fix OUT' can write a corrected copy"
+    advice = "'shroom check' says if --fix can correct it"
     assert advice in shroom("compare", source, source, write_json(tmp_path / "g", truth))[2]
     assert shroom("check", source, "--labels", given, "--fix", out)[0] == 0
     assert json.loads(out.read_text()) == rows
