@@ -23,7 +23,7 @@ from shroom.scoring.file_choice import (
     well_named,
 )
 from shroom.scoring.file_names import Name
-from shroom.scoring.in_memory import Data, as_source
+from shroom.scoring.in_memory import Data, InMemory, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.base import kind_of
@@ -174,7 +174,9 @@ def check_documents(
         problems.add(code, unlabelled.file, kind.labels, words)
     for file, name in unmatched.items():
         code, wanted = "gold-skipped" if scored else "no-gold", f"{name.split}.{name.track}"
-        problems.add(code, file, f"gold for {wanted.strip('.')}", f"none in {source}")
+        is_unnamed = isinstance(source, InMemory) and not source.is_folder
+        named = f' (name it, as in {{"{wanted.strip(".")}": gold}})' if is_unnamed else ""
+        problems.add(code, file, f"gold for {wanted.strip('.')}", f"none in {source}{named}")
     return Checked(problems, sorted(scored, key=lambda track: track.name.order), edition)
 
 

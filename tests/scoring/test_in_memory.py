@@ -173,3 +173,9 @@ def test_a_missing_p_of_a_users_own_column_is_an_error():
     table = pd.DataFrame({"label": ["Hallucination"] * 2, "score": [0.5, np.nan]})
     (problem,) = (it for it in shroom.check(table, columns={"p": "score"}).problems if it.index)
     assert (problem.code, problem.key) == ("p-finite", "score")
+
+
+def test_gold_without_a_name_is_told_how_to_get_one():
+    mine = {f"{split}.model-aware": predictions(12, first_id=1) for split in ("val", "test")}
+    problem = [*shroom.check(mine, gold(12)).problems][-1]
+    assert problem.found == 'none in gold (name it, as in {"test.model-aware": gold})'
