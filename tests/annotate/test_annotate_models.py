@@ -181,8 +181,6 @@ def test_reward_by_hand(rewards, form, template):
         ("similarity", {"detector": "nli"}, "the detector nli needs --model"),
         ("unigram", {"top_k": 0}, "top_k: expected a whole number of at least 1, got 0"),
         ("unigram", {"language": "chinese"}, "language: expected one of auto, zh, en, other"),
-        ("unigram", {"dictionary": "no.txt"}, r"dictionary: no\.txt: no such file"),
-        ("unigram", {"dictionary": "x", "language": "en"}, "only for Chinese, but language is en"),
     ],
 )
 def test_a_wrong_setting_is_reported(name, settings, message):
