@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -30,8 +31,8 @@ class ScoringResult:
     """The result of running scorers."""
 
     questions: list[Question]  # the questions in order, with the fields of all scorers
-    computed: dict[str, int] = field(default_factory=dict)
-    reused: dict[str, int] = field(default_factory=dict)
+    computed: Counter[str] = field(default_factory=Counter)  # the numbers of scores, by scorer
+    reused: Counter[str] = field(default_factory=Counter)
     failed: list[Failed] = field(default_factory=list)  # the generations that could not be scored
 
 
@@ -83,7 +84,7 @@ def score(
     result = ScoringResult(list(questions))
     for scorer in scorers:
         work, reasons = Work.of(scorer, result.questions, store, run), dict[Item, str]()
-        result.reused[scorer.name] = work.n_known
+        known = work.n_known
         if todo := list(dict.fromkeys(work.missing)):
             with progress(scorer.name) as report:
                 for done, (item, scores) in enumerate(scorer.score(todo, run), start=1):
@@ -94,7 +95,8 @@ def score(
                     work.known[item] = scores
                     if store:
                         store.put(work.scope, {item: msgspec.json.encode(scores)})
-        result.computed[scorer.name] = work.n_known - result.reused[scorer.name]
+        result.reused[scorer.name] += known
+        result.computed[scorer.name] += work.n_known - known
         generations = [[*question.generation] for question in result.questions]
         for (row, place), item in work.items.items():
             # Fields that an earlier run added must not pass for the scores of this run.

@@ -19,7 +19,7 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import nli, registry, selfcheck
 from shroom.detectors.embeddings import SentenceEncoder
-from shroom.detectors.settings import Name, Names, converted
+from shroom.detectors.settings import Name, Names
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import plain
@@ -180,49 +180,26 @@ class NLI(Scorer):
         return [dict(zip(self.fields, row)) for row in columns.tolist()]
 
 
-Method = Literal["ngram", "nli", "bertscore"]
-
-
 @dataclass(eq=False)
 class SelfCheck(Scorer):
     """Compares each normal generation with the question's other normal ones."""
 
     # 1 - p of the detector ``selfcheck`` with the other generations as samples: 1 is agreement.
     # Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5.
-    # A single normal generation has no others to agree with, and gets no scores.
 
     name = "selfcheck"
     uses_precision = True
-    methods: Names = ("ngram",)  # some of ``ngram``, ``nli`` and ``bertscore``
-    nli_model: Name | None = None
-    encoder: Name | None = None
-    nli_revision: Name | None = None  # A commit, tag or branch on the hub
-    encoder_revision: Name | None = None
-    n: int = 1  # the order of the n-grams, from 1 to 9
-    aggregate: str = "average"  # ``average`` or ``max`` of the n-grams' surprise
+    variant: Literal["ngram", "nli", "bertscore"] = "ngram"
+    model: Names | None = None  # an NLI model, or the encoder of ``bertscore``
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._models = {
-            "ngram": (None, None),
-            "nli": (self.nli_model, self.nli_revision),
-            "bertscore": (self.encoder, self.encoder_revision),
-        }
-        self._checks = []
-        for method in self.methods:
-            model, revision = self._models[converted("methods", method, Method)]
-            if method != "ngram" and model is None:
-                setting = "nli_model" if method == "nli" else "encoder"
-                raise ShroomError(f"methods: {method} needs a model; set {setting}")
-            settings: dict[str, Any] = {"variant": method, "model": model, "revision": revision}
-            settings |= {"n": self.n, "aggregate": self.aggregate}
-            self._checks.append(selfcheck.SelfCheck(**settings))
-        self.fields = tuple(f"selfcheck_{method}_score" for method in self.methods)
+        self._check = selfcheck.SelfCheck(variant=self.variant, model=self.model)
+        self.fields = (f"selfcheck_{self.variant}_score",)
 
     @cached_property
     def identity(self) -> str:
-        models = [hub.identity(name, its) for name, its in self._models.values() if name]
-        return f"selfcheck {', '.join(self.methods)} {self.n} {self.aggregate} {models}"
+        return " ".join(["selfcheck 2", self.variant, *map(hub.identity, self.model or ())])
 
     def places(self, question: Question) -> list[int]:
         """Return the places of the normal generations if there are several."""
@@ -234,7 +211,6 @@ class SelfCheck(Scorer):
         return question.generation[place].text, tuple(others)
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        """Return the agreement of each generation with the others, by each method."""
         texts, others = map(list, zip(*items))
-        columns = [(1 - check.against(texts, others, run)).tolist() for check in self._checks]
-        return [dict(zip(self.fields, row)) for row in zip(*columns)]
+        agreement = 1 - self._check.against(texts, others, run)
+        return [{self.fields[0]: score} for score in agreement.tolist()]
