@@ -10,7 +10,7 @@ from typing import Any, Callable, NamedTuple
 
 import msgspec
 
-from shroom.annotate.base import Item, Scorer, value_of, with_scores
+from shroom.annotate.base import Item, Scorer, with_scores
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import RUN, Run
@@ -110,20 +110,3 @@ def score(
                 result.questions[row], generation=tuple(scored)
             )
     return result
-
-
-def is_finished(
-    questions: Sequence[Question], scorers: Sequence[Scorer], output: Sequence[Question]
-) -> bool:
-    """Return whether an output has the same questions, with the fields of all scorers."""
-    return [*map(_texts, questions)] == [*map(_texts, output)] and all(
-        any(value_of(written.generation[place], name) is not None for name in scorer.fields)
-        for question, written in zip(questions, output)
-        for scorer in scorers
-        for place in scorer.places(question)
-    )
-
-
-def _texts(question: Question) -> tuple[Any, ...]:
-    generations = [(generation.text, generation.type) for generation in question.generation]
-    return question.question, question.answer, generations

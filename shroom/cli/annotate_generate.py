@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -166,9 +165,6 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
     rows = read_aloud(read_rows, *questions)
     items = [wanted.items(row["question"]) for row in rows]
     every = [item for row in items for item in row]
-    if job.resume and not job.path.exists() and _is_complete(job.output, rows, items):
-        say([f"{job.output} is complete, so there is nothing to resume"])
-        return 0
     with job.kept(run) as (run, store):
         n = counted(len(rows), "question")
         if job.dry_run:
@@ -255,17 +251,3 @@ def _refuse_unsent(names: Sequence[str]) -> None:
                 "with --prompt source, only the original program's settings are sent; leave out "
                 f"{name}"
             )
-
-
-def _is_complete(output: str, rows: list[dict[str, Any]], items: list[list[Item]]) -> bool:
-    """Return whether an earlier run has already added all generations to the rows."""
-    every = [with_generations(row, own, dict.fromkeys(own, "")) for row, own in zip(rows, items)]
-    try:
-        return [*map(_outline, read_rows(Path(output)))] == [*map(_outline, every)]
-    except (OSError, ShroomError):
-        return False
-
-
-def _outline(row: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    listed = row.get("generation") or ()
-    return row["question"], [it.get("type") if isinstance(it, dict) else None for it in listed]

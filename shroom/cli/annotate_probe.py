@@ -10,7 +10,7 @@ import click
 from shroom.annotate.generations import read
 from shroom.annotate.scorers.hidden_states import MODES, POSITIONS
 from shroom.cli import group
-from shroom.cli.annotate import has_ended, scored
+from shroom.cli.annotate import scored
 from shroom.cli.options import FOLDER, INPUT, ON_DISK, flag, interval_options, option, usage_errors
 from shroom.cli.output import read_aloud, say, say_alike
 from shroom.cli.result_options import result_options
@@ -143,8 +143,6 @@ def _score(
     partial = partial_of(output, [*questions, probe])
     scorer = Probe(probe, **model)
     rows = read_aloud(read, *questions)
-    if resume and has_ended(partial, [Path(output)], rows, [scorer]):
-        return 0
     with scored([scorer], rows, partial, run, resume=resume) as result:
         write_atomically(output, write(result.questions))
     reasons = {failure.question: failure.reason for failure in result.failed}

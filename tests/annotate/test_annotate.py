@@ -316,22 +316,6 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, refused, tmp_pat
     assert shroom("annotate", "run", path, "--resume")[:2] == (0, "counting: 2 scored, 2 reused\n")
 
 
-def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, config, monkeypatch):
-    path = config(scorers=["counting"], ranker={"percentile": {"scores": ["rm_score"]}})
-    assert shroom("annotate", "run", path)[0] == 0
-    with monkeypatch.context() as broken:
-        broken.setattr(Counting, "score", lambda *_: pytest.fail("it scores again"))
-        code, out, err = shroom("annotate", "run", path, "--resume")
-    assert (code, out) == (0, "")
-    assert "out.jsonl is complete, so there is nothing to resume" in err
-    # What a run with another config, or on other data, would add is not there.
-    config(scorers=["counting", "selfcheck"])
-    out = shroom("annotate", "run", path, "--resume")[1]
-    assert out == "counting: 4 scored\nselfcheck: 4 scored\n"
-    config(scorers=["counting"], rows=rows_of([asked(7)]))
-    assert shroom("annotate", "run", path, "--resume")[1] == "counting: 2 scored\n"
-
-
 OUT = "data: in.jsonl\noutput: o\n"
 WRONG = {
     "": "expected keys such as data",

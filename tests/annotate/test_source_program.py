@@ -164,7 +164,7 @@ def test_nothing_but_weights_is_read(tmp_path, how):
     assert not harm.exists()
 
 
-def test_its_probe_on_the_command_line(shroom, noted, models, tmp_path):
+def test_its_probe_on_the_command_line(shroom, models, tmp_path):
     rows = [{"question": "Who sat?", "answer": "A", "generation": ["A cat.", "A dog."]}]
     data = write_lines(tmp_path / "in.jsonl", rows)
     args = ("annotate", "probe", "score", data, "--probe", models["probe"])
@@ -175,4 +175,3 @@ def test_its_probe_on_the_command_line(shroom, noted, models, tmp_path):
     scores = [g.probe_score for g in read(tmp_path / "out.jsonl")[0].generation]
     assert len(set(scores)) == 1
     assert 0 < scores[0] < 1
-    assert "is complete" in noted(*args, *output, "--resume")
