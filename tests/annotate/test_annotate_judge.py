@@ -194,14 +194,6 @@ def test_the_request(serve, judge):
     assert server.paths[2].endswith("/v1/completions")
 
 
-def test_long_generations_are_cut_and_reported(serve, judge):
-    server, notes = serve(lambda *_: chat("yes")), []
-    asked = question("x" * 10, "y" * 11)
-    results_of(judge(server.url, generation_chars=10), asked, run=Run(note=notes.append))
-    assert notes == ["the judge read only the first 10 characters of 1 generation"]
-    assert not any("y" * 11 in prompt_of(body) for body in server.bodies)
-
-
 # Each request once
 
 
