@@ -123,16 +123,15 @@ def test_nli_by_hand(nli_folder, with_question):
     ("form", "template"),
     [
         ("pair", None),
-        ("bert", "pair"),
+        ("bert", None),
         ("chat", None),
-        ("chat", "chat"),
-        ("plain", "pair"),
+        ("plain", None),
         ("plain", "<human>:{question}\n<bot>:{generation}</s>"),
         ("padless", "<human>:{question}\n<bot>:{generation}</s>"),
         *(
             (form, template)
             for form in PADDING_AT_THE_END
-            for template in ("chat", "<human>:{question}\n<bot>:{generation}</s>")
+            for template in (None, "<human>:{question}\n<bot>:{generation}</s>")
         ),
     ],
 )
@@ -147,11 +146,11 @@ def test_reward_by_hand(rewards, form, template):
     assert set(found) == {(p, g) for p, q in enumerate(asked) for g in range(len(q.generation))}
     for (place, g), scores in found.items():
         question, text = asked[place].question, said(asked[place])[g]
-        if template == "chat" or (template is None and form == "chat"):
+        if template is None and tokenizer.chat_template:
             turns = [{"role": "user", "content": question}, {"role": "assistant", "content": text}]
             framed = tokenizer.apply_chat_template(turns, tokenize=False)
             given = tokenizer(framed, add_special_tokens=False, return_tensors="pt")
-        elif template in (None, "pair"):
+        elif template is None:
             given = tokenizer(question, text, return_tensors="pt")
         else:
             given = tokenizer(f"<human>:{question}\n<bot>:{text}</s>", return_tensors="pt")
@@ -190,8 +189,6 @@ def test_a_wrong_setting_is_reported(name, settings, message):
 def test_a_model_that_is_no_reward_model_is_reported(nli_folder, rewards):
     with pytest.raises(ShroomError, match="has 3 classes, but a reward model has only one class"):
         scores_of(Reward(nli_folder), *random_questions(1, WORDS))
-    with pytest.raises(ShroomError, match="the tokenizer has no chat template"):
-        scores_of(Reward(str(rewards["pair"]), template="chat"), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="no such folder"):
         scores_of(Reward("./nowhere"), *random_questions(1, WORDS))
 

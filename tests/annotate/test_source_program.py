@@ -67,17 +67,10 @@ def test_the_prompts_of_its_reward_models(template, answer, refusal):
     assert made == [answer, refusal]
 
 
-def test_forms_of_ones_own():
-    own = Reward("m", question="[{task}] {question}", refusal="{question}!")
-    refusal = Generation("x", "uncertainty")
-    without_type = Generation("x", None, extra={"task": "maths"})
-    asked = Question("1+1?", "2", None, (without_type, refusal))
-    assert [own.item(asked, g) for g in (0, 1)] == [("[maths] 1+1?", "x"), ("1+1?!", "x")]
-    assert Reward("m").item(asked, 1) == ("1+1?", "x")
-    others = ({}, {"template": "dreamcatcher"}, {"question": "{question}!"})
-    assert len({own.identity, *(Reward("m", **each).identity for each in others)}) == 4
-    with pytest.raises(ShroomError, match="did you mean 'task'"):
-        Reward("m", question="{question} {tasks}")
+def test_other_models_read_the_bare_question():
+    asked = Question("1+1?", "2", None, (Generation("x", "uncertainty"),))
+    assert Reward("m").item(asked, 0) == ("1+1?", "x")
+    assert Reward("m").identity != Reward("m", template="dreamcatcher").identity
 
 
 # Its probes
