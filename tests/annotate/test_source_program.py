@@ -96,17 +96,11 @@ def test_its_probe_by_hand(models, layer):
         assert found[place, 0]["probe_score"] == pytest.approx(by_hand, abs=1e-5)
 
 
-def test_the_layer_may_stand_in_the_name(models, tmp_path):
-    path = linear(tmp_path / "sft_0911_probe_hidden_last_layer2.pt")
-    made = [Probe(str(path), models["model"], *layer) for layer in ((), (2,), (1,))]
-    assert made[0].identity == made[1].identity != made[2].identity
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "specify the model of the probe"),
-        ({"model": "m"}, "specify the layer of the probe"),
+        ({}, "specify the model and the layer"),
+        ({"model": "m"}, "specify the model and the layer"),
         ({"model": "m", "layer": "n"}, "layer: expected a whole number"),
         ({"probe": "none.pt", "model": "m", "layer": 1}, "No such file"),
     ],

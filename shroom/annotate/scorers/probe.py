@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.annotate.base import Item, Scorer, Scores
-from shroom.annotate.scorers.hidden_states import QUESTION, Frame, Reader
+from shroom.annotate.scorers.hidden_states import Frame, Reader
 from shroom.annotate.scorers.saved_probe import ABOUT, SavedProbe, digest
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
@@ -23,8 +22,8 @@ from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.learners.logistic import sigmoid
 
-#: Endings of PyTorch files, and where the source's notebook writes the layer.
-_TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
+#: Endings of PyTorch files.
+_TORCH = (".pt", ".pth", ".bin")
 
 
 @dataclass(eq=False)
@@ -32,7 +31,6 @@ class Probe(Scorer):
     """Scores all generations of a question by p(the model knows the answer)."""
 
     # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, section 3.
-    # The layer of a ``.pt``, from 0 for the embeddings, is by default in the file's name.
 
     name = "probe"
     fields = ("probe_score",)
@@ -101,32 +99,28 @@ class LinearProbe:
     weights: NDArray[np.float64]
     bias: float
     identity: str
-    frame: ClassVar[Frame] = Frame("completion", QUESTION, "last", "", "")
+    frame: ClassVar[Frame] = Frame("completion", "last", "", "")
     revision: ClassVar[str | None] = None
 
     @classmethod
     def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
         """Return the probe whose ``state_dict`` is in a PyTorch file."""
-        named = _LAYER.findall(path.stem) if layer is None else [layer]
-        if model is None or not named:
-            lacking = "model" if model is None else "layer"
-            raise ShroomError(f"{path} contains only weights; specify the {lacking} of the probe")
+        if model is None or layer is None:
+            raise ShroomError(f"{path} contains only weights; specify the model and the layer")
         require("models", "torch")
         import torch
 
         try:
-            state = torch.load(path, map_location="cpu", weights_only=True)
-            (weights,) = np.asarray(state.pop("linear.weight").double().numpy())
-            (bias,) = np.asarray(state.pop("linear.bias").double().numpy())
+            weights, bias = _numbers(torch.load(path, map_location="cpu", weights_only=True))
         except OSError as error:
             raise ShroomError(f"{path}: cannot be read: {error.strerror or error}") from error
         except Exception as error:  # a file can make the library raise anything
-            raise _unreadable(path) from error
-        if state or weights.ndim != 1 or not np.isfinite([*weights, bias]).all():
-            raise _unreadable(path)
-        number = int(named[-1])
-        about = f"{digest(path.read_bytes())} {hub.identity(model)} layer {number}"
-        return cls(model, number, weights, float(bias), about)
+            raise ShroomError(
+                f"{path} is not the state_dict of a linear probe (linear.weight and linear.bias); "
+                "only weights are read, never pickled objects"
+            ) from error
+        about = f"{digest(path.read_bytes())} {hub.identity(model)} layer {layer}"
+        return cls(model, layer, weights, bias, about)
 
     def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
         return np.asarray(sigmoid(np.asarray(states, np.float64) @ self.weights + self.bias))
@@ -138,8 +132,10 @@ class LinearProbe:
             raise ShroomError(f"{name} is not the model that the probe was trained on: {sizes}")
 
 
-def _unreadable(path: Path) -> ShroomError:
-    return ShroomError(
-        f"{path} is not the state_dict of a linear probe (linear.weight and linear.bias); only "
-        "weights are read, never pickled objects"
-    )
+def _numbers(state: dict[str, Any]) -> tuple[NDArray[np.float64], float]:
+    """Return the weights and the bias of a linear layer; raise an exception for other content."""
+    (weights,) = np.asarray(state.pop("linear.weight").double().numpy())
+    (bias,) = np.asarray(state.pop("linear.bias").double().numpy())
+    if state or weights.ndim != 1 or not np.isfinite([*weights, bias]).all():
+        raise ValueError("other content")
+    return weights, float(bias)

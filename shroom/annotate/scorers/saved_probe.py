@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.annotate.scorers.hidden_states import Frame
-from shroom.annotate.scorers.probe_fitting import Figures, Probe
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.printing import counted
@@ -24,12 +23,18 @@ from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
 from shroom.learners.calibrators import Platt
 from shroom.learners.logistic import sigmoid
-from shroom.scoring.display.text import confidence, doubts, ends, figure, how_made, within
-from shroom.scoring.result import Result
+from shroom.metrics.intervals import Intervals, Marked
+from shroom.scoring.display.text import confidence, ends, figure, how_made, within
+from shroom.scoring.result import Result, plain
 from shroom.scoring.tables import Beside, Estimate, Row, Table
 
-FORMAT = "shroom-probe-2"
+FORMAT = "shroom-probe-3"
 ABOUT, NUMBERS = "probe.json", "probe.safetensors"
+Floats = NDArray[np.float64]
+#: The metrics of ``HEADS`` with their intervals.
+Scores = Mapping[str, Estimate]
+#: The figures that are plain values.
+_PLAIN = ("right", "wrong", "best", "chosen", "floor", "c", "folds")
 _VECTORS = ("mean", "scale", "weights", "check")
 #: The relative median difference of states that is allowed, because devices round differently.
 _ALIKE = 0.05
@@ -43,6 +48,68 @@ _POSITIONS = {
 }
 
 
+@dataclass(frozen=True)
+class Probe:
+    """A logistic model of the standardised states of one layer."""
+
+    mean: Floats
+    scale: Floats
+    weights: Floats
+    intercept: float
+
+    def decide(self, states: NDArray[Any]) -> Floats:
+        """Return the decision value of each row, above 0 if the model knows: shape [n]."""
+        standard = (np.asarray(states, np.float64) - self.mean) / self.scale
+        return np.asarray(standard @ self.weights + self.intercept)
+
+
+def _scores(content: Mapping[str, Any]) -> Scores:
+    scores = {}
+    for name in HEADS:
+        ci, note = content[f"{name}_ci"], content.get(f"{name}_ci_note")
+        scores[name] = Estimate(content[name], ci and (Marked(ci, note) if note else tuple(ci)))
+    return scores
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a training, all out of fold."""
+
+    right: int
+    wrong: int
+    best: int
+    chosen: Sequence[int]  # the layer that each fold chose
+    c: float
+    folds: int
+    # Of the best layer, which each fold chooses without the questions that it predicts.
+    nested: Scores
+    layers: Mapping[int, Scores]
+    how: Intervals
+
+    @property
+    def floor(self) -> dict[str, float]:
+        """The figures of the majority label."""
+        share = max(self.right, self.wrong) / (self.right + self.wrong)
+        return {"accuracy": share, "balanced_accuracy": 0.5, "auroc": 0.5}
+
+    def to_dict(self) -> dict[str, Any]:
+        figures = {**{name: getattr(self, name) for name in _PLAIN}, "seed": self.how.seed}
+        layers = [{"layer": n, **scores} for n, scores in self.layers.items()]
+        values: dict[str, Any] = plain({**figures, "nested": self.nested, "layers": layers})
+        return {**values, **self.how.to_dict()}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Figures:
+        """Return the figures of :meth:`to_dict`; raises KeyError, TypeError, ValueError."""
+        settings = content.get("intervals", {"resamples": 0, "seed": content["seed"]})
+        return cls(
+            **{name: content[name] for name in _PLAIN if name != "floor"},
+            nested=_scores(content["nested"]),
+            layers={int(row["layer"]): _scores(row) for row in content["layers"]},
+            how=Intervals(**{key: it for key, it in settings.items() if key != "shares"}),
+        )
+
+
 @dataclass(frozen=True, repr=False)
 class SavedProbe(Result):
     """A probe with everything needed to use it, and the figures of its training."""
@@ -53,18 +120,13 @@ class SavedProbe(Result):
     frame: Frame
     probe: Probe
     curve: Platt
-    check: NDArray[np.float64]
+    check: Floats
     figures: Figures
-    left_out: Mapping[str, int]
+    left_out: int
     keys = ("**about", "**figures")
     panels_by = "of_probe"
     figures_after = 0
     heading = "Knowledge probe"
-
-    def __repr__(self) -> str:
-        auroc = self.figures.nested["auroc"]
-        about = f"{self.name}, layer {self.layer}, AUROC {auroc} {auroc.ends}"
-        return f"SavedProbe({about.strip()})"
 
     @property
     def verdict(self) -> str:
@@ -108,7 +170,7 @@ class SavedProbe(Result):
 
     def _notes(self) -> Iterator[str]:
         figures, how = self.figures, self.figures.how
-        out = f"; {describe_left_out(self.left_out)}" if self.left_out else ""
+        out = f"; left out: {self.left_out}" if self.left_out else ""
         chosen = Counter(figures.chosen).items()
         counts = ", ".join(f"layer {n} in {counted(k, 'fold')}" for n, k in chosen)
         n = figures.right + figures.wrong
@@ -122,14 +184,10 @@ class SavedProbe(Result):
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
             yield f"{made}; the probe is not refitted"
-            ends_of = {f"{NESTED}, {name}": it.ci for name, it in figures.nested.items()}
-            for n, scores in figures.layers.items():
-                ends_of |= {f"layer {n}, {name}": it.ci for name, it in scores.items()}
-            yield from doubts(ends_of.items())
         if not self.curve.rises:
             yield "in cross-validation, the best probe does not beat chance, so its p is constant"
 
-    def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
+    def p(self, states: NDArray[Any]) -> Floats:
         """Return the calibrated p(knows) of each row of the layer's states: shape [n]."""
         return self.curve(sigmoid(self.probe.decide(states)))
 
@@ -152,7 +210,7 @@ class SavedProbe(Result):
             "layer": self.layer,
             "frame": asdict(self.frame),
             "calibration": asdict(self.curve),
-            "left_out": dict(self.left_out),
+            "left_out": self.left_out,
         }
 
     def save(self, folder: Path) -> None:
@@ -201,10 +259,6 @@ class SavedProbe(Result):
         mean, scale, weights, check = (np.asarray(numbers[key], np.float64) for key in _VECTORS)
         probe = Probe(mean, scale, weights, float(about["intercept"]))
         curve = Platt(*(float(about["calibration"][key]) for key in ("slope", "intercept")))
-        sound = mean.ndim == 1 and mean.shape == scale.shape == weights.shape
-        values = [*mean, *scale, *weights, *check, probe.intercept, curve.slope, curve.intercept]
-        if not sound or not np.isfinite(values).all() or not (scale > 0).all():
-            raise ValueError("numbers are missing, or not finite")
         return cls(
             model=str(about["model"]),
             revision=about["revision"],
@@ -214,13 +268,8 @@ class SavedProbe(Result):
             curve=curve,
             check=check,
             figures=Figures.from_dict(about["figures"]),
-            left_out=dict(about["left_out"]),
+            left_out=int(about["left_out"]),
         )
-
-
-def describe_left_out(left_out: Mapping[str, int]) -> str:
-    """Return a description of the questions that were left out."""
-    return "left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items())
 
 
 def digest(data: bytes) -> str:
