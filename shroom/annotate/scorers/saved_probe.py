@@ -24,7 +24,7 @@ from shroom.detectors.out_of_fold import UNREADABLE
 from shroom.learners.calibrators import Platt
 from shroom.learners.logistic import sigmoid
 from shroom.metrics.intervals import Intervals, Marked
-from shroom.scoring.display.text import confidence, ends, figure, how_made, within
+from shroom.scoring.display.text import confidence, doubts, ends, figure, how_made, within
 from shroom.scoring.result import Result, plain
 from shroom.scoring.tables import Beside, Estimate, Row, Table
 
@@ -184,6 +184,13 @@ class SavedProbe(Result):
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
             yield f"{made}; the probe is not refitted"
+            rows = {
+                NESTED: figures.nested,
+                **{f"layer {n}": it for n, it in figures.layers.items()},
+            }
+            yield from doubts(
+                (f"{row}, {name}", it.ci) for row, its in rows.items() for name, it in its.items()
+            )
         if not self.curve.rises:
             yield "in cross-validation, the best probe does not beat chance, so its p is constant"
 
