@@ -113,7 +113,7 @@ def test_what_a_file_of_weights_needs(models, given, message):
 def test_a_probe_of_another_model_or_layer_is_refused(models, tmp_path):
     narrow, model = linear(tmp_path / "narrow.pt", 7), models["model"]
     asked = Question("Who?", "", None, (Generation("A", None),))
-    with pytest.raises(ShroomError, match="its states have 32 values, but the probe has 7"):
+    with pytest.raises(ShroomError, match="is not the model that the probe was trained on"):
         scores_of(Probe(str(narrow), model, 1), asked)
     with pytest.raises(ShroomError, match="from -3 to 2, the last layer of"):
         scores_of(Probe(models["probe"], model, 9), asked)

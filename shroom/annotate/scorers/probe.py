@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
 from shroom.annotate.base import Item, Scorer, Scores
 from shroom.annotate.scorers.hidden_states import Frame, Reader
-from shroom.annotate.scorers.saved_probe import ABOUT, SavedProbe, digest
+from shroom.annotate.scorers.saved_probe import ABOUT, Linear, LinearProbe, SavedProbe, digest
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.detectors.settings import File, Name
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
-from shroom.learners.logistic import sigmoid
 
 #: Endings of PyTorch files.
 _TORCH = (".pt", ".pth", ".bin")
@@ -43,23 +41,21 @@ class Probe(Scorer):
         super().__post_init__()
         place = Path(self.probe)
         self._readers: dict[str | None, Reader] = {}
-        self._saved: SavedProbe | LinearProbe
+        self._saved: LinearProbe
         if place.suffix in _TORCH:
-            self._saved = LinearProbe.load(place, self.model, self.layer)
-            return
-        if self.layer is not None:
-            raise ShroomError(
-                f"{self.probe} already specifies the layer; omit the setting 'layer', "
-                "which is only for PyTorch files"
-            )
-        self._saved = SavedProbe.load(place)
+            self._saved = _from_torch(place, self.model, self.layer)
+            self._file = place
+        elif self.layer is not None:
+            raise ShroomError(f"{self.probe}: the setting 'layer' is only for PyTorch files")
+        else:
+            self._saved, self._file = SavedProbe.load(place), place / ABOUT
 
     @property
     def identity(self) -> str:
-        """The probe's numbers and settings, which include the model's state after a check."""
-        if isinstance(self._saved, LinearProbe):
-            return f"probe {self._saved.identity}"
-        return f"probe {digest((Path(self.probe) / ABOUT).read_bytes())}"
+        """The probe's numbers and settings, and its model."""
+        saved = self._saved
+        model = hub.identity(self.model or saved.model, saved.revision)
+        return f"probe {digest(self._file.read_bytes())} {model} layer {saved.layer}"
 
     def places(self, question: Question) -> Sequence[int]:
         """Return the places of all generations, which share the value of their question."""
@@ -88,54 +84,30 @@ class Probe(Scorer):
         return self._readers[run.device]
 
 
-@dataclass(frozen=True)
-class LinearProbe:
-    """A probe of the source's program: a linear layer with a sigmoid, on the raw state."""
+def _from_torch(path: Path, model: str | None, layer: int | None) -> LinearProbe:
+    """Return the probe of the source's program whose ``state_dict`` is in a PyTorch file."""
+    if model is None or layer is None:
+        raise ShroomError(f"{path} contains only weights; specify the model and the layer")
+    require("models", "torch")
+    import torch
 
-    # Its layer may be negative, and its identity is a digest of the file, the model and the layer.
-
-    model: str
-    layer: int
-    weights: NDArray[np.float64]
-    bias: float
-    identity: str
-    frame: ClassVar[Frame] = Frame("completion", "last", "", "")
-    revision: ClassVar[str | None] = None
-
-    @classmethod
-    def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
-        """Return the probe whose ``state_dict`` is in a PyTorch file."""
-        if model is None or layer is None:
-            raise ShroomError(f"{path} contains only weights; specify the model and the layer")
-        require("models", "torch")
-        import torch
-
-        try:
-            weights, bias = _numbers(torch.load(path, map_location="cpu", weights_only=True))
-        except OSError as error:
-            raise ShroomError(f"{path}: cannot be read: {error.strerror or error}") from error
-        except Exception as error:  # a file can make the library raise anything
-            raise ShroomError(
-                f"{path} is not the state_dict of a linear probe (linear.weight and linear.bias); "
-                "only weights are read, never pickled objects"
-            ) from error
-        about = f"{digest(path.read_bytes())} {hub.identity(model)} layer {layer}"
-        return cls(model, layer, weights, bias, about)
-
-    def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
-        return np.asarray(sigmoid(np.asarray(states, np.float64) @ self.weights + self.bias))
-
-    def refuse_another(self, state: NDArray[Any], name: str) -> None:
-        """Raise :class:`ShroomError` if states and probe have different sizes."""
-        if state.shape != self.weights.shape:
-            sizes = f"its states have {len(state)} values, but the probe has {len(self.weights)}"
-            raise ShroomError(f"{name} is not the model that the probe was trained on: {sizes}")
+    try:
+        linear = _linear(torch.load(path, map_location="cpu", weights_only=True))
+    except OSError as error:
+        raise ShroomError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except Exception as error:  # a file can make the library raise anything
+        raise ShroomError(
+            f"{path} is not the state_dict of a linear probe (linear.weight and linear.bias); "
+            "only weights are read, never pickled objects"
+        ) from error
+    bare = Frame("completion", "last", "", "")
+    return LinearProbe(model, None, layer, bare, linear, curve=None, check=None)
 
 
-def _numbers(state: dict[str, Any]) -> tuple[NDArray[np.float64], float]:
+def _linear(state: dict[str, Any]) -> Linear:
     """Return the weights and the bias of a linear layer; raise an exception for other content."""
     (weights,) = np.asarray(state.pop("linear.weight").double().numpy())
     (bias,) = np.asarray(state.pop("linear.bias").double().numpy())
     if state or weights.ndim != 1 or not np.isfinite([*weights, bias]).all():
         raise ValueError("other content")
-    return weights, float(bias)
+    return Linear(weights, float(bias))

@@ -13,7 +13,7 @@ from shroom.annotate.scorers.saved_probe import (
     HEADS,
     Figures,
     Floats,
-    Probe,
+    Linear,
     SavedProbe,
     Scores,
 )
@@ -86,7 +86,7 @@ def make(
     with kept(folder / STATES, run.note, resume=resume, refuse=True) as store:
         store.unfinished = True  # other trainings can use the states
         states, labels = stored(reader, items, layers, store, run), np.array([*knows.values()])
-        figures, probe, curve = train(
+        figures, linear, curve = train(
             layers, states, labels, folds=folds, how=how, report=run.report
         )
     place = Path(model).expanduser()  # must be found from any working folder
@@ -95,7 +95,7 @@ def make(
         revision=revision,
         layer=figures.best,
         frame=around,
-        probe=probe,
+        linear=linear,
         curve=curve,
         check=np.asarray(reader.check(around, run), np.float64),
         figures=figures,
@@ -114,7 +114,7 @@ def splits(knows: Truth, folds: int, seed: int) -> list[Split]:
     return list(parts.split(knows, knows))
 
 
-def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Floats]:
+def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Linear, float, Floats]:
     """Return the probe of the best C, the C, and its decision values out of inner folds."""
     # The best C has the lowest log loss out of fold; ties go to the strongest penalty.
     mean, spread = states.mean(axis=0), states.std(axis=0)
@@ -135,8 +135,8 @@ def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Float
     losses = np.logaddexp(0, np.where(knows, -1.0, 1.0) * decisions).mean(axis=1)
     best = int(losses.argmin())
     weights, intercept = _weights(rows, knows, GRID[best])
-    weights = np.where(varies, weights if axes is None else axes @ weights, 0.0)
-    return Probe(mean, scale, weights, intercept), GRID[best], decisions[best]
+    weights = np.where(varies, weights if axes is None else axes @ weights, 0.0) / scale
+    return Linear(weights, intercept - float(mean @ weights)), GRID[best], decisions[best]
 
 
 def _weights(rows: Floats, knows: Truth, c: float) -> tuple[Floats, float]:
@@ -164,7 +164,7 @@ def train(
     folds: int = 5,
     how: Intervals,
     report: Callable[[int, int], None] = lambda *_: None,
-) -> tuple[Figures, Probe, Platt]:
+) -> tuple[Figures, Linear, Platt]:
     """Return the figures of all layers, the probe of the best layer, and its calibration."""
     # The calibration curve, from the sigmoid of a decision value to p, is fitted out of fold.
     # Each label needs as many questions as there are folds, and at least 4.

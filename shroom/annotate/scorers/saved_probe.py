@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from shroom.annotate.scorers.hidden_states import Frame
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
@@ -35,7 +33,6 @@ Floats = NDArray[np.float64]
 Scores = Mapping[str, Estimate]
 #: The figures that are plain values.
 _PLAIN = ("right", "wrong", "best", "chosen", "floor", "c", "folds")
-_VECTORS = ("mean", "scale", "weights", "check")
 #: The relative median difference of states that is allowed, because devices round differently.
 _ALIKE = 0.05
 #: The metrics as heads of columns.
@@ -49,18 +46,15 @@ _POSITIONS = {
 
 
 @dataclass(frozen=True)
-class Probe:
-    """A logistic model of the standardised states of one layer."""
+class Linear:
+    """A linear model of the states of one layer."""
 
-    mean: Floats
-    scale: Floats
     weights: Floats
     intercept: float
 
     def decide(self, states: NDArray[Any]) -> Floats:
         """Return the decision value of each row, above 0 if the model knows: shape [n]."""
-        standard = (np.asarray(states, np.float64) - self.mean) / self.scale
-        return np.asarray(standard @ self.weights + self.intercept)
+        return np.asarray(np.asarray(states, np.float64) @ self.weights + self.intercept)
 
 
 def _scores(content: Mapping[str, Any]) -> Scores:
@@ -110,17 +104,40 @@ class Figures:
         )
 
 
-@dataclass(frozen=True, repr=False)
-class SavedProbe(Result):
-    """A probe with everything needed to use it, and the figures of its training."""
+@dataclass(frozen=True)
+class LinearProbe:
+    """A linear probe with everything needed to use it."""
 
     model: str
     revision: str | None
     layer: int
     frame: Frame
-    probe: Probe
-    curve: Platt
-    check: Floats
+    linear: Linear
+    curve: Platt | None  # ``None`` if p is not calibrated
+    check: Floats | None  # the model's state after ``CHECK``, if it is stored
+
+    def p(self, states: NDArray[Any]) -> Floats:
+        """Return p(knows) of each row of the layer's states: shape [n]."""
+        p = sigmoid(self.linear.decide(states))
+        return self.curve(p) if self.curve else p
+
+    def refuse_another(self, state: NDArray[Any], name: str) -> None:
+        """Raise :class:`ShroomError` if a model's state after ``CHECK`` differs."""
+        same = state.shape == self.linear.weights.shape
+        if same and self.check is not None:
+            apart = np.median(np.abs(state - self.check))
+            same = apart <= _ALIKE * np.median(np.abs(self.check))
+        if not same:
+            raise ShroomError(
+                f"{name} is not the model that the probe was trained on ({self.model}), or its "
+                "weights or tokenizer have changed; use the original model, or train a new probe"
+            )
+
+
+@dataclass(frozen=True, repr=False)
+class SavedProbe(LinearProbe, Result):
+    """A probe that this kit has trained, and the figures of its training."""
+
     figures: Figures
     left_out: int
     keys = ("**about", "**figures")
@@ -171,15 +188,13 @@ class SavedProbe(Result):
     def _notes(self) -> Iterator[str]:
         figures, how = self.figures, self.figures.how
         out = f"; left out: {self.left_out}" if self.left_out else ""
-        chosen = Counter(figures.chosen).items()
-        counts = ", ".join(f"layer {n} in {counted(k, 'fold')}" for n, k in chosen)
         n = figures.right + figures.wrong
         yield f"{n} questions: {figures.right} 'all-right', {figures.wrong} 'all-wrong'{out}"
         yield f"{self.frame.mode} mode, hidden states {_POSITIONS[self.frame.position]}"
         yield f"cross-validated: {figures.folds} folds, seed {how.seed}, C chosen in each fold"
         yield (
             f"* layer {figures.best} was chosen because its AUROC is the highest, so this AUROC "
-            f"is too optimistic; the row '{NESTED}' is unbiased ({counts})"
+            f"is too optimistic; the row '{NESTED}' is unbiased"
         )
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
@@ -191,22 +206,8 @@ class SavedProbe(Result):
             yield from doubts(
                 (f"{row}, {name}", it.ci) for row, its in rows.items() for name, it in its.items()
             )
-        if not self.curve.rises:
+        if self.curve and not self.curve.rises:
             yield "in cross-validation, the best probe does not beat chance, so its p is constant"
-
-    def p(self, states: NDArray[Any]) -> Floats:
-        """Return the calibrated p(knows) of each row of the layer's states: shape [n]."""
-        return self.curve(sigmoid(self.probe.decide(states)))
-
-    def refuse_another(self, state: NDArray[Any], name: str) -> None:
-        """Raise :class:`ShroomError` if a model's state of :attr:`check` differs."""
-        same = state.shape == self.check.shape
-        apart = np.median(np.abs(state - self.check)) if same else np.inf
-        if not apart <= _ALIKE * np.median(np.abs(self.check)):
-            raise ShroomError(
-                f"{name} is not the model that the probe was trained on ({self.model}), or its "
-                "weights or tokenizer have changed; use the original model, or train a new probe"
-            )
 
     @property
     def about(self) -> dict[str, Any]:
@@ -216,20 +217,19 @@ class SavedProbe(Result):
             "revision": self.revision,
             "layer": self.layer,
             "frame": asdict(self.frame),
-            "calibration": asdict(self.curve),
+            "calibration": self.curve and asdict(self.curve),
             "left_out": self.left_out,
         }
 
     def save(self, folder: Path) -> None:
         from safetensors.numpy import save
 
-        vectors = (self.probe.mean, self.probe.scale, self.probe.weights, self.check)
-        numbers = save(dict(zip(_VECTORS, map(np.ascontiguousarray, vectors))))
+        numbers = save({"weights": self.linear.weights, "check": np.asarray(self.check)})
         about = {
             "format": FORMAT,
             "kit": __version__,
             **self.about,
-            "intercept": self.probe.intercept,
+            "intercept": self.linear.intercept,
             "numbers": digest(numbers),
             "figures": self.figures.to_dict(),
         }
@@ -263,17 +263,15 @@ class SavedProbe(Result):
 
     @classmethod
     def _of(cls, about: Mapping[str, Any], numbers: Mapping[str, NDArray[Any]]) -> SavedProbe:
-        mean, scale, weights, check = (np.asarray(numbers[key], np.float64) for key in _VECTORS)
-        probe = Probe(mean, scale, weights, float(about["intercept"]))
         curve = Platt(*(float(about["calibration"][key]) for key in ("slope", "intercept")))
         return cls(
             model=str(about["model"]),
             revision=about["revision"],
             layer=int(about["layer"]),
             frame=msgspec.convert(about["frame"], Frame),
-            probe=probe,
+            linear=Linear(numbers["weights"], float(about["intercept"])),
             curve=curve,
-            check=check,
+            check=numbers["check"],
             figures=Figures.from_dict(about["figures"]),
             left_out=int(about["left_out"]),
         )
