@@ -227,13 +227,11 @@ def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options:
             items = prompts.items(count)
             click.echo(f"{items[0].prompt}\n\nat least {generator.cost(items, run)}")
             return
-        result = generate(count, prompts, ask, patience)
-        n = len(result.queries)
+        new, calls = generate(count, prompts, ask, patience)
+        n = len(new)
         if n:
-            written = ({"query": query} for query in result.queries)
-            job.write(json_lines(written), counted(n, "query"))
-        dropped = ", ".join(f"{n} {why}" for why, n in result.dropped.items())
-        say([f"{counted(result.calls, 'call')}: {n} kept; dropped: {dropped}"])
+            job.write(json_lines({"query": query} for query in new), counted(n, "query"))
+        say([f"{counted(calls, 'call')}: {n} kept"])
         if n < count:
             raise ShroomError(
                 f"wrote {n} of {counted(count, 'query')}, because "

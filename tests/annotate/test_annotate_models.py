@@ -173,7 +173,6 @@ def test_reward_by_hand(rewards, form, template):
         ("judge", {"model": "m", "top_logprobs": 21}, "top_logprobs: expected"),
         ("judge", {"model": "m", "endpiont": "m"}, "did you mean 'endpoint'"),
         ("similarity", {"model": 3}, "model: expected a name, got 3"),
-        ("similarity", {"revision": "v1"}, "the setting 'revision' requires a model"),
         ("similarity", {"detector": "cross-encodr"}, "detector 'cross-encodr'; did you mean"),
         ("similarity", {"detector": "a:b"}, "the detector 'a:b' is an import path"),
         ("similarity", {"detector": "nli"}, "the detector nli needs --model"),

@@ -15,7 +15,6 @@ from shroom.annotate.base import Item, Scorer, Scores, normal
 from shroom.annotate.words import CHINESE, language_of
 from shroom.core.datapoint import pair
 from shroom.core.extras import require
-from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import nli, registry, selfcheck
 from shroom.detectors.embeddings import SentenceEncoder
@@ -52,10 +51,6 @@ class Similarity(Scorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.revision and not self.model:
-            raise ShroomError(
-                "the setting 'revision' requires a model; add a model, or remove 'revision'"
-            )
         if self.detector:
             given = {"model": self.model, "revision": self.revision}
             settings = {name: value for name, value in given.items() if value is not None}
