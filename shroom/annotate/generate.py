@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from msgspec import Meta
 
 from shroom.annotate.generations import read_each
-from shroom.annotate.prompts import QUERIES, REFUSALS
 from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
@@ -24,6 +25,12 @@ from shroom.detectors.judge.asking import Asking
 from shroom.detectors.settings import Natural
 from shroom.inference.language_model.model import Question, Template
 from shroom.inference.run_settings import Run
+
+_PROMPTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+#: The prompts of a refusal by language.
+REFUSALS: dict[str, str] = _PROMPTS["refusals"]
+#: The form of each example and the text around the examples, by the name of the prompt.
+QUERIES: dict[str, dict[str, str]] = _PROMPTS["queries"]
 
 
 class Item(NamedTuple):

@@ -12,11 +12,10 @@ from typing import Any
 
 import click
 
-from shroom.annotate.base import Scorer
+from shroom.annotate.base import Scorer, ScoringResult, Work, score
 from shroom.annotate.config import Config
 from shroom.annotate.generations import OUTPUTS, read
 from shroom.annotate.rankers import Ranked
-from shroom.annotate.run_scorers import ScoringResult, Work, score
 from shroom.cli import annotate_group as command
 from shroom.cli.options import FILE, INPUT, flag, format_option, option
 from shroom.cli.output import json_text, note, read_aloud, say, say_alike

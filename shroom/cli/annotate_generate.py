@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from shroom.annotate.generate import (
+    QUERIES,
     Answers,
     Generator,
     Item,
@@ -19,7 +20,6 @@ from shroom.annotate.generate import (
     read_rows,
     with_generations,
 )
-from shroom.annotate.prompts import QUERIES
 from shroom.cli import group
 from shroom.cli.options import (
     INPUT,

@@ -12,12 +12,11 @@ from msgspec.structs import replace
 from scipy import stats
 from sklearn import metrics as sk
 
-from shroom.annotate.base import SCORERS, Scorer, value_of, with_scores
+from shroom.annotate.base import SCORERS, Scorer, score, value_of, with_scores
 from shroom.annotate.config import Config
 from shroom.annotate.generations import read
 from shroom.annotate.human_agreement import Agreement, Agreements, agreement, read_judgements
 from shroom.annotate.rankers import SCORES, Length, Percentile
-from shroom.annotate.run_scorers import score
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry
 from shroom.datasets import dreamcatcher

@@ -11,7 +11,7 @@ from generated import prompt_of, results_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.annotate.run_scorers import score
+from shroom.annotate.base import score
 from shroom.annotate.scorers.judge import Judge
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError

@@ -6,8 +6,7 @@ import tiny_models
 from generated import random_questions, scores_of
 
 from shroom.annotate import as_detectors, base
-from shroom.annotate.base import SCORERS, Scorer, value_of
-from shroom.annotate.run_scorers import score
+from shroom.annotate.base import SCORERS, Scorer, score, value_of
 from shroom.annotate.scorers.comparison import NLI, SelfCheck
 from shroom.annotate.scorers.reward import Reward
 from shroom.core.datapoint import Datapoint, Reference, Task

@@ -11,7 +11,7 @@ from generated import asked, random_questions, scores_of
 from scipy.stats import spearmanr
 from sklearn.utils import murmurhash3_32
 
-from shroom.annotate.run_scorers import score
+from shroom.annotate.base import score
 from shroom.annotate.scorers import comparison
 from shroom.annotate.scorers.comparison import Similarity
 from shroom.datasets.dreamcatcher import Generation, Question, read

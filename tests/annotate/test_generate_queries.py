@@ -137,10 +137,7 @@ def test_a_run(serve, make, out):
     code, stdout, stderr = make(server.url, n=7)
     assert (code, stdout) == (0, "")
     assert made(out) == usable(13)
-    assert stderr == (
-        f"wrote 7 queries to {out}\n"
-        "13 calls: 7 kept\n"
-    )
+    assert stderr == (f"wrote 7 queries to {out}\n13 calls: 7 kept\n")
     problems = Problems()
     assert len(queries.read(out, problems=problems).records) == 7
     assert not problems.codes

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shroom.annotate.base import Item, Scorer, Scores
-from shroom.annotate.prompts import REWARDS
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import UNCERTAIN, Question
@@ -20,6 +21,10 @@ from shroom.inference.language_model.model import Template
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import PairReader, in_chat, plain
 
+#: The texts that reward models of the source read, and the forms of their questions.
+REWARDS: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
 _PLACES = ("question", "generation", "end")
 
 
