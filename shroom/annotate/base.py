@@ -22,7 +22,7 @@ T = TypeVar("T")
 #: Number of items that are computed and yielded together: a killed run loses one slice.
 SLICE = 128
 
-_ROOM = "shroom.annotate.scorers"
+_ROOM = "shroom.annotate"
 #: The scorers by name.
 SCORERS = Registry(
     "scorer",

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from shroom.annotate.generations import read
-from shroom.annotate.scorers.hidden_states import POSITIONS
+from shroom.annotate.hidden_states import POSITIONS
 from shroom.cli import group
 from shroom.cli.annotate import scored
 from shroom.cli.options import FOLDER, INPUT, ON_DISK, flag, interval_options, option
@@ -88,7 +88,7 @@ def _train(
     shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
     shroom annotate probe train labelled.jsonl --model ./lm --layers 1,2 -o two-layers
     """
-    from shroom.annotate.scorers.probe_training import make
+    from shroom.annotate.probe_training import make
 
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
@@ -129,7 +129,7 @@ def _score(
     --------
     shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl
     """
-    from shroom.annotate.scorers.probe import Probe
+    from shroom.annotate.probe import Probe
     from shroom.datasets.dreamcatcher import write
 
     partial = partial_of(output, [*questions, probe])
@@ -156,7 +156,7 @@ def _report(folder: str, output: str | None) -> Result:
     shroom annotate probe report my-probe --html probe.html
     shroom annotate probe report my-probe -o layers.svg --format json
     """
-    from shroom.annotate.scorers.saved_probe import SavedProbe
+    from shroom.annotate.saved_probe import SavedProbe
     from shroom.report.figure_files import file
 
     kind = Path(output or ".svg").suffix.lower().removeprefix(".") or "svg"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.annotate.base import score
-from shroom.annotate.scorers.judge import Judge
+from shroom.annotate.judge import Judge
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question

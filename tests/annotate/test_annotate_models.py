@@ -7,8 +7,8 @@ from generated import random_questions, scores_of
 
 from shroom.annotate import as_detectors, base
 from shroom.annotate.base import SCORERS, Scorer, score, value_of
-from shroom.annotate.scorers.comparison import NLI, SelfCheck
-from shroom.annotate.scorers.reward import Reward
+from shroom.annotate.comparison import NLI, SelfCheck
+from shroom.annotate.reward import Reward
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question

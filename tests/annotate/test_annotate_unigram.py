@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shroom.annotate import words
 from shroom.annotate.base import score
-from shroom.annotate.scorers.unigram import Unigram
+from shroom.annotate.unigram import Unigram
 from shroom.annotate.words import LANGUAGES, language_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import read

@@ -12,12 +12,11 @@ from conftest import write_lines
 from html_outline import assert_good
 from msgspec import structs
 
-from shroom.annotate import base
+from shroom.annotate import base, probe_training
 from shroom.annotate.base import SCORERS
-from shroom.annotate.scorers import probe_training
-from shroom.annotate.scorers.hidden_states import Reader, frame
-from shroom.annotate.scorers.probe_training import GRID, fitted, labelled, make, splits, train
-from shroom.annotate.scorers.saved_probe import Figures, SavedProbe
+from shroom.annotate.hidden_states import Reader, frame
+from shroom.annotate.probe_training import GRID, fitted, labelled, make, splits, train
+from shroom.annotate.saved_probe import Figures, SavedProbe
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question, to_dict
 from shroom.inference import hub
@@ -128,7 +127,7 @@ def reader(telling):
 
 @pytest.mark.parametrize("position", ["last", "before-answer"])
 def test_the_signal_is_found_where_it_was_put(telling, tmp_path, position, monkeypatch):
-    monkeypatch.setattr("shroom.annotate.scorers.hidden_states.AFTER", " w77")
+    monkeypatch.setattr("shroom.annotate.hidden_states.AFTER", " w77")
     plan = {"model": telling, "position": position, "folds": 3, "how": NO_INTERVALS}
     found = make(questions(), tmp_path / "probe", Run(), **plan).figures
     assert found.best == 2

@@ -8,8 +8,8 @@ from conftest import write_lines
 from generated import scores_of
 
 from shroom.annotate.generations import read
-from shroom.annotate.scorers.probe import Probe
-from shroom.annotate.scorers.reward import _PLACES, REWARDS, Reward
+from shroom.annotate.probe import Probe
+from shroom.annotate.reward import _PLACES, REWARDS, Reward
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.inference.language_model.model import Template

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.scorers.hidden_states import Frame
+from shroom.annotate.hidden_states import Frame
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError

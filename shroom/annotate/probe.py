@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Meta
 
 from shroom.annotate.base import Item, Scorer, Scores
-from shroom.annotate.scorers.hidden_states import Frame, Reader
-from shroom.annotate.scorers.saved_probe import ABOUT, Linear, LinearProbe, SavedProbe, digest
+from shroom.annotate.hidden_states import Frame, Reader
+from shroom.annotate.saved_probe import ABOUT, Linear, LinearProbe, SavedProbe, digest
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question

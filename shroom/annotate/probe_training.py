@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.scorers.hidden_states import Position, Reader, frame, stored
-from shroom.annotate.scorers.saved_probe import (
+from shroom.annotate.hidden_states import Position, Reader, frame, stored
+from shroom.annotate.saved_probe import (
     HEADS,
     Figures,
     Floats,
