@@ -149,14 +149,13 @@ def _paired(to_answer: NDArray[Any], to_others: NDArray[Any] | None) -> _Similar
 class NLI(Scorer):
     """Compares each normal generation with the answer."""
 
-    # The premise is the answer, after the question if so set, because an answer may be a mere name.
+    # The premise begins with the question, because an answer may be a mere name.
 
     name = "nli"
     fields = ("nli_entailment_score", "nli_contradiction_score")
     uses_precision = True
     model: Names  # sequence classifiers: folders or names on the hub; their mean counts
     revision: Names | None = None  # A commit, tag or branch of each
-    question: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -164,11 +163,10 @@ class NLI(Scorer):
 
     @cached_property
     def identity(self) -> str:
-        return f"nli {self._detector.identity} {self.question}"
+        return f"nli {self._detector.identity}"
 
     def item(self, question: Question, place: int) -> Item:
-        before = f"{question.question} " if self.question else ""
-        return before + question.answer, question.generation[place].text
+        return f"{question.question} {question.answer}", question.generation[place].text
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
         columns = self._detector.probabilities(items, run)[:, [0, 2]]

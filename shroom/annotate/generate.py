@@ -152,10 +152,8 @@ class Prompts:
         self._prompt, self._examples, self._seed = QUERIES[prompt], examples, seed
         if len(self.seeds) < examples:
             raise ShroomError(
-                f"each prompt needs {counted(examples, 'seed query')}, but there "
-                f"{'is' if len(self.seeds) == 1 else 'are'} only "
-                f"{counted(len(self.seeds), 'distinct query')}; lower --examples, or "
-                "add seed queries"
+                f"each prompt needs {counted(examples, 'seed query')}, but only {len(self.seeds)} "
+                "are distinct; lower --examples, or add seed queries"
             )
 
     def items(self, n: int) -> list[Item]:

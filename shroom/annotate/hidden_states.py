@@ -77,11 +77,6 @@ class Reader:
         reads = getattr(about, "max_position_embeddings", None)
         self.most = min(int(self.tokenizer.model_max_length), int(reads or _LONGEST), _LONGEST)
 
-    @property
-    def identity(self) -> str:
-        """Identifies the model; see :func:`shroom.inference.hub.identity`."""
-        return hub.identity(self.name, self.revision)
-
     def layer(self, number: int) -> int:
         """Return a layer by its number from 0; negative numbers count from the last."""
         if not -self.last - 1 <= number <= self.last:
@@ -135,7 +130,7 @@ def stored(
 ) -> Callable[[int], NDArray[np.float64]]:
     """Store missing states, and return a function from a layer to its states: [n, width]."""
     # The states of all layers together may not fit into memory.
-    identity, known = reader.identity, set(items)
+    identity, known = hub.identity(reader.name, reader.revision), set(items)
     scopes = {layer: f"states {identity} layer {layer}" for layer in layers}
     for scope in scopes.values():
         known &= store.get(scope, items).keys()

@@ -48,12 +48,11 @@ class Agreement(Scored):
 
     score: str  # the name of a field, or ``category``
     n: int
-    questions: int
     # ``right`` if more of the score is better, ``wrong`` if it is worse, by its rho.
     direction: str
     # Accuracy and kappa are at a threshold chosen out of fold; intervals are by question.
     estimates: dict[str, Estimate]
-    keys = ("score", "n", "questions", "direction", "**estimates")
+    keys = ("score", "n", "direction", "**estimates")
 
 
 @dataclass(frozen=True, repr=False)
@@ -205,7 +204,7 @@ def _agreement(
     ]
     direction = "wrong" if sign > 0 else "right"
     cells = score_cells(*estimates(scored, how))
-    return Agreement(name, len(p), int(unit.max()) + 1, direction, cells)
+    return Agreement(name, len(p), direction, cells)
 
 
 def _flagged(

@@ -128,7 +128,7 @@ def test_a_prompt_has_distinct_examples_one_on_each_line():
     doubled = [*SEEDS, *SEEDS, "Should {braces}\nand breaks be kept?"]
     lines = Prompts(doubled, examples=10).items(1)[0].prompt.splitlines()
     assert sorted(lines[2:12]) == sorted([*SEEDS, "Should {braces} and breaks be kept?"])
-    with pytest.raises(ShroomError, match="needs 11 seed queries, but there are only 10 distinct"):
+    with pytest.raises(ShroomError, match="needs 11 seed queries, but only 10 are distinct"):
         Prompts(doubled, examples=11)
 
 
