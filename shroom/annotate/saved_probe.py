@@ -17,7 +17,6 @@ from shroom.annotate.hidden_states import Frame
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
-from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
 from shroom.learners.calibrators import Platt
 from shroom.learners.logistic import sigmoid
@@ -199,12 +198,11 @@ class SavedProbe(LinearProbe, Result):
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
             yield f"{made}; the probe is not refitted"
-            rows = {
-                NESTED: figures.nested,
-                **{f"layer {n}": it for n, it in figures.layers.items()},
-            }
+            rows = [(f"layer {n}", scores) for n, scores in figures.layers.items()]
             yield from doubts(
-                (f"{row}, {name}", it.ci) for row, its in rows.items() for name, it in its.items()
+                (f"{row}, {name}", it.ci)
+                for row, scores in [(NESTED, figures.nested), *rows]
+                for name, it in scores.items()
             )
         if self.curve and not self.curve.rises:
             yield "in cross-validation, the best probe does not beat chance, so its p is constant"
@@ -227,7 +225,6 @@ class SavedProbe(LinearProbe, Result):
         numbers = save({"weights": self.linear.weights, "check": np.asarray(self.check)})
         about = {
             "format": FORMAT,
-            "kit": __version__,
             **self.about,
             "intercept": self.linear.intercept,
             "numbers": digest(numbers),
@@ -254,27 +251,23 @@ class SavedProbe(LinearProbe, Result):
             data = (folder / NUMBERS).read_bytes()
             if about["format"] != FORMAT or about["numbers"] != digest(data):
                 raise ValueError("the two files do not match")
-            return cls._of(about, load(data))
+            vectors = load(data)
+            return cls(
+                model=about["model"],
+                revision=about["revision"],
+                layer=about["layer"],
+                frame=msgspec.convert(about["frame"], Frame),
+                linear=Linear(vectors["weights"], about["intercept"]),
+                curve=Platt(**about["calibration"]),
+                check=vectors["check"],
+                figures=Figures.from_dict(about["figures"]),
+                left_out=about["left_out"],
+            )
         except (*UNREADABLE, SafetensorError) as error:
             raise ShroomError(
                 f"{folder} is damaged, or was written by another version of the kit; train the "
                 "probe again"
             ) from error
-
-    @classmethod
-    def _of(cls, about: Mapping[str, Any], numbers: Mapping[str, NDArray[Any]]) -> SavedProbe:
-        curve = Platt(*(float(about["calibration"][key]) for key in ("slope", "intercept")))
-        return cls(
-            model=str(about["model"]),
-            revision=about["revision"],
-            layer=int(about["layer"]),
-            frame=msgspec.convert(about["frame"], Frame),
-            linear=Linear(numbers["weights"], float(about["intercept"])),
-            curve=curve,
-            check=numbers["check"],
-            figures=Figures.from_dict(about["figures"]),
-            left_out=int(about["left_out"]),
-        )
 
 
 def digest(data: bytes) -> str:
