@@ -77,7 +77,7 @@ class Unigram(ScorerDetector):
 
     name: ClassVar[str] = "unigram"
     field: ClassVar[str] = "unigram_overlap_with_answer_score"
-    language: str = "auto"  # as for :class:`shroom.annotate.scorers.unigram.Unigram`
+    language: str = "auto"  # as for :class:`shroom.annotate.unigram.Unigram`
     reference: Rule = Rule.GIVEN
     threshold: Share = 0.5  # the label is Hallucination if p is greater
 
@@ -91,7 +91,7 @@ class Reward(ScorerDetector):
     name: ClassVar[str] = "reward"
     field: ClassVar[str] = "rm_score"
     reference = Rule.SRC
-    model: Name  # as for :class:`shroom.annotate.scorers.reward.Reward`
+    model: Name  # as for :class:`shroom.annotate.reward.Reward`
     revision: Name | None = None
     template: Text | None = None
     threshold: Share = 0.5  # the label is Hallucination if p is greater

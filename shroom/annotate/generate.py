@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from msgspec import Meta
 
 from shroom.annotate.generations import read_each
-from shroom.annotate.prompts import QUERIES, REFUSALS
 from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
@@ -24,6 +25,12 @@ from shroom.detectors.judge.asking import Asking
 from shroom.detectors.settings import Natural
 from shroom.inference.language_model.model import Question, Template
 from shroom.inference.run_settings import Run
+
+_PROMPTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+#: The prompts of a refusal by language.
+REFUSALS: dict[str, str] = _PROMPTS["refusals"]
+#: The form of each example and the text around the examples, by the name of the prompt.
+QUERIES: dict[str, dict[str, str]] = _PROMPTS["queries"]
 
 
 class Item(NamedTuple):
@@ -125,10 +132,6 @@ def with_generations(
 _MARK = re.compile(r"(?:[-•–]\s+|\d+[.)]\s+|(?:debate )?(?:question|query):)[*\s]*", re.IGNORECASE)
 _AROUND = " *_`\"'“”‘’"
 
-EMPTY, NO_QUESTION, DUPLICATE = "empty", "not a debate question", "duplicate"
-#: Reasons for dropping an answer.
-REASONS = (DUPLICATE, NO_QUESTION, EMPTY)
-
 
 class SourceGenerator(Generator):
     """Sends only the fields that the source's program sends with its prompt."""
@@ -149,10 +152,8 @@ class Prompts:
         self._prompt, self._examples, self._seed = QUERIES[prompt], examples, seed
         if len(self.seeds) < examples:
             raise ShroomError(
-                f"each prompt needs {counted(examples, 'seed query')}, but there "
-                f"{'is' if len(self.seeds) == 1 else 'are'} only "
-                f"{counted(len(self.seeds), 'distinct query')}; lower --examples, or "
-                "add seed queries"
+                f"each prompt needs {counted(examples, 'seed query')}, but only {len(self.seeds)} "
+                "are distinct; lower --examples, or add seed queries"
             )
 
     def items(self, n: int) -> list[Item]:
@@ -176,34 +177,22 @@ def first_line(answer: str) -> str:
     return _MARK.sub("", line, count=1).strip(_AROUND) if _MARK.match(line) else line
 
 
-@dataclass
-class Queries:
-    """The new queries, the number of calls, and the number of dropped answers by reason."""
-
-    queries: list[str] = field(default_factory=list)
-    calls: int = 0
-    dropped: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(REASONS, 0)))
-
-
 def generate(
     n: int, prompts: Prompts, ask: Callable[[Sequence[Item]], Mapping[Item, str]], patience: int
-) -> Queries:
-    """Return n new queries, or fewer if ``patience`` consecutive calls return none."""
-    result, known, barren = Queries(), set(map(folded, prompts.seeds)), 0
-    while len(result.queries) < n and barren < patience:
-        more = min(n - len(result.queries), patience - barren)  # as many as are needed at least
-        items = prompts.items(result.calls + more)[result.calls :]
+) -> tuple[list[str], int]:
+    """Return n new queries, or fewer if ``patience`` calls in a row return none, and the calls."""
+    queries: list[str] = []
+    calls, barren, known = 0, 0, set(map(folded, prompts.seeds))
+    while len(queries) < n and barren < patience:
+        more = min(n - len(queries), patience - barren)  # as many as are needed at least
+        items = prompts.items(calls + more)[calls:]
         answers = ask(items)
         for item in items:
             query = first_line(answers[item])
-            result.calls += 1
+            calls += 1
             barren += 1
-            if not is_debate_question(query):
-                result.dropped[NO_QUESTION if query else EMPTY] += 1
-            elif folded(query) in known:
-                result.dropped[DUPLICATE] += 1
-            else:
-                result.queries.append(query)
+            if is_debate_question(query) and folded(query) not in known:
+                queries.append(query)
                 known.add(folded(query))
                 barren = 0
-    return result
+    return queries, calls

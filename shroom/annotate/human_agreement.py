@@ -24,12 +24,11 @@ from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
-from shroom.metrics.intervals import DEFAULT_INTERVALS, Interval, Intervals, estimates
-from shroom.scoring.display.text import doubts, figure, how_made, number, within
-from shroom.scoring.result import Plain, Result
-from shroom.scoring.results import flat
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
+from shroom.scoring.display.text import doubts, figure, how_made, within
+from shroom.scoring.result import Result, Scored
 from shroom.scoring.rows import P
-from shroom.scoring.tables import Estimate, Row, Table
+from shroom.scoring.tables import Estimate, Row, Table, score_cells
 
 #: p(Hallucination) by question and text.
 Judgements = Mapping[tuple[str, str], float]
@@ -44,23 +43,16 @@ _METRICS = ("rho", "auroc", "accuracy", "cohen_kappa")
 
 
 @dataclass(frozen=True)
-class Agreement(Plain):
+class Agreement(Scored):
     """How well one score, or the ranker, agrees with people."""
 
     score: str  # the name of a field, or ``category``
     n: int
-    questions: int
     # ``right`` if more of the score is better, ``wrong`` if it is worse, by its rho.
     direction: str
-    # Accuracy and kappa are at a threshold chosen out of fold.
-    scores: dict[str, float | None]
-    intervals: dict[str, Interval | None]  # of each, resampled by question
-    keys = ("score", "n", "questions", "direction", "**figures")
-
-    @property
-    def figures(self) -> dict[str, Any]:
-        """The scores, then their intervals."""
-        return flat(self.scores, self.intervals)
+    # Accuracy and kappa are at a threshold chosen out of fold; intervals are by question.
+    estimates: dict[str, Estimate]
+    keys = ("score", "n", "direction", "**estimates")
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,10 +65,6 @@ class Agreements(Result):
     unknown: int
     how: Intervals  # how intervals were made
     keys = ("scores", "judged", "wrong", "unknown", "**how")
-
-    def __repr__(self) -> str:
-        aurocs = (f"{it.score} {number(it.scores['auroc'])}" for it in self.scores)
-        return f"Agreements({self.judged} judged generations; AUROC: {', '.join(aurocs)})"
 
     @property
     def verdict(self) -> str:
@@ -99,10 +87,10 @@ class Agreements(Result):
 
     def tables(self) -> list[Table]:
         """Return how well each score agrees with people, and how to read the table."""
-        rows: list[Row] = []
-        for row in self.scores:
-            cells = (Estimate(row.scores.get(it), row.intervals.get(it)) for it in _METRICS)
-            rows.append((row.score, row.n, row.direction, *cells))
+        rows: list[Row] = [
+            (row.score, row.n, row.direction, *(row.estimates.get(it) for it in _METRICS))
+            for row in self.scores
+        ]
         majority = max(self.wrong, self.judged - self.wrong) / max(self.judged, 1)
         are = "is" if self.wrong == 1 else "are"
         wrong = f"{self.wrong} of {counted(self.judged, 'judged generation')} {are} wrong"
@@ -113,10 +101,11 @@ class Agreements(Result):
         if self.how.resamples:
             made = how_made(self.how, f"{self.how.resamples} resamples of questions")
             notes.append(f"{100 * self.how.confidence:.12g}% {made}")
-            ends_of: dict[str, Any] = {}
-            for row in self.scores:
-                ends_of |= {f"{row.score}, {it}": ci for it, ci in row.intervals.items()}
-            notes += doubts(ends_of.items())
+            notes += doubts(
+                (f"{row.score}, {it}", cell.ci)
+                for row in self.scores
+                for it, cell in row.estimates.items()
+            )
         if self.unknown:
             notes.append(f"judgements without a matching generation: {self.unknown}")
         return [Table(heads=("", "n", "higher is", *_METRICS), rows=rows), Table(notes=notes)]
@@ -214,7 +203,8 @@ def _agreement(
         for metric in metrics
     ]
     direction = "wrong" if sign > 0 else "right"
-    return Agreement(name, len(p), int(unit.max()) + 1, direction, *estimates(scored, how))
+    cells = score_cells(*estimates(scored, how))
+    return Agreement(name, len(p), direction, cells)
 
 
 def _flagged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -44,6 +45,13 @@ SCORES = ("probe_score", _OVERLAP, _SIMILARITY, "sim2gen_score")
 #: The scores that decide on a generation that is hardly longer than the answer, or much longer.
 SHORT = (_OVERLAP,)
 LONG = (_VERDICT_SCORE, _SIMILARITY, _OVERLAP, "top_k_avg_probs_score")
+
+#: What notes say about questions.
+_UNRANKED = (
+    "could not be ranked, because no usable score covers all normal generations of the question"
+)
+_PARTIAL = "lacked a score in some normal generation, so this score is left out of their sums"
+_WITHOUT_REFUSAL = "had no refusal for the ranking"
 
 _Percent = Annotated[float, Meta(ge=0, le=100)]
 #: A question, perhaps changed, with its right and its wrong generation.
@@ -192,14 +200,7 @@ class Scaled:
             return with_scores(generation, scores)
 
         scores = {name: (columns[name] - least) / span for name, (least, span) in bounds.items()}
-        scaled = cls([_changed(question, scale) for question in questions], scores, notes)
-        names_of = [scaled.common(question) for question in questions if normal(question)]
-        for name in scores:
-            if n := sum(name not in names for names in names_of):
-                extent = f"{n} of {counted(len(questions), 'question')}"
-                why = "because not all normal generations have this score"
-                notes.append(f"{name} is left out of the sum for {extent}, {why}")
-        return scaled
+        return cls([_changed(question, scale) for question in questions], scores, notes)
 
     def percentiles(self, q: float) -> dict[str, float]:
         """Return a percentile of each scaled score, with linear interpolation."""
@@ -218,28 +219,24 @@ class Scaled:
         self, choose: Callable[[Question, list[str]], _Choice | None], limits: dict[str, float]
     ) -> Ranked:
         """Return the questions with category and ranking: the right one, a refusal, the wrong."""
-        questions, without_refusal = [], 0
+        questions, counts = [], Counter[str]()
         for question in self.questions:
             names = self.common(question)
             choice = choose(question, names) if names else None
             if choice is None:
+                counts[_UNRANKED] += 1
                 questions.append(replace(question, category=None, rank=None))
                 continue
             changed, right, wrong = choice
             category = ALL_RIGHT if wrong is None else ALL_WRONG if right is None else PARTIAL_RIGHT
             refusal = _refusal(changed)
-            without_refusal += refusal is None
+            counts[_PARTIAL] += len(names) < len(self.columns)
+            counts[_WITHOUT_REFUSAL] += refusal is None
             rank = tuple(it for it in (right, refusal, wrong) if it is not None)
             questions.append(replace(changed, category=category, rank=rank))
-        notes, of_all = [*self.notes], f"of {counted(len(questions), 'question')}"
-        if unranked := sum(question.category is None for question in questions):
-            notes.append(
-                f"{unranked} {of_all} could not be ranked, because no usable score covers all "
-                "normal generations of the question"
-            )
-        if without_refusal:
-            notes.append(f"{without_refusal} {of_all} had no refusal for the ranking")
-        return Ranked(questions, limits, notes)
+        of_all = f"of {counted(len(questions), 'question')}"
+        notes = [f"{n} {of_all} {what}" for what, n in counts.items() if n]
+        return Ranked(questions, limits, [*self.notes, *notes])
 
 
 def column(name: str, questions: Sequence[Question]) -> NDArray[np.float64]:

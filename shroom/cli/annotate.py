@@ -5,25 +5,23 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shroom.annotate.base import Scorer
+from shroom.annotate.base import Scorer, ScoringResult, Work, score
 from shroom.annotate.config import Config
 from shroom.annotate.generations import OUTPUTS, read
 from shroom.annotate.rankers import Ranked
-from shroom.annotate.run_scorers import ScoringResult, Work, is_finished, score
 from shroom.cli import annotate_group as command
 from shroom.cli.options import FILE, INPUT, flag, format_option, option
 from shroom.cli.output import json_text, note, read_aloud, say, say_alike
 from shroom.cli.running import RESUME, resumable, run_options, shown_progress
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.printing import counted
-from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store, kept
@@ -63,8 +61,7 @@ def _run(
     shroom annotate run annotate.yaml --resume --format json
     """
     plan = Config.read(config)
-    outputs = [*plan.outputs.values()]
-    check_targets([*outputs, plan.partial], [config, *plan.data, against])
+    check_targets([*plan.outputs.values(), plan.partial], [config, *plan.data, against])
     questions = read_aloud(read, *plan.data)
     if dry_run:
         with kept(plan.partial, note, resume=True) as store:
@@ -77,8 +74,6 @@ def _run(
 
         judgements = read_judgements(against)
         judged(questions, judgements)  # before hours of scoring
-    elif plan.scorers and resume and has_ended(plan.partial, outputs, questions, plan.scorers):
-        return 0
     with scored(plan.scorers, questions, plan.partial, run, resume=resume) as result:
         ranked = plan.ranker.rank(result.questions) if plan.ranker else None
         for key, path in plan.outputs.items():
@@ -93,20 +88,6 @@ def _run(
     )
     say([f"missing scores: {len(result.failed)}; to try again, add --resume"])
     return 1
-
-
-def has_ended(
-    partial: Path, outputs: Sequence[Path], questions: Sequence[Question], scorers: Sequence[Scorer]
-) -> bool:
-    """Return whether an earlier run has written all outputs, and report it if so."""
-    if partial.exists() or not all(path.is_file() for path in outputs):
-        return False
-    with suppress(ShroomError):
-        if is_finished(questions, scorers, read(outputs[0])):
-            again = "to run the command again, leave out --resume"
-            say([f"{outputs[0]} is complete, so there is nothing to resume; {again}"])
-            return True
-    return False
 
 
 @contextmanager

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
 
 from shroom.annotate.generate import (
+    QUERIES,
     Answers,
     Generator,
     Item,
@@ -20,7 +20,6 @@ from shroom.annotate.generate import (
     read_rows,
     with_generations,
 )
-from shroom.annotate.prompts import QUERIES
 from shroom.cli import group
 from shroom.cli.options import (
     INPUT,
@@ -166,9 +165,6 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
     rows = read_aloud(read_rows, *questions)
     items = [wanted.items(row["question"]) for row in rows]
     every = [item for row in items for item in row]
-    if job.resume and not job.path.exists() and _is_complete(job.output, rows, items):
-        say([f"{job.output} is complete, so there is nothing to resume"])
-        return 0
     with job.kept(run) as (run, store):
         n = counted(len(rows), "question")
         if job.dry_run:
@@ -231,13 +227,11 @@ def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options:
             items = prompts.items(count)
             click.echo(f"{items[0].prompt}\n\nat least {generator.cost(items, run)}")
             return
-        result = generate(count, prompts, ask, patience)
-        n = len(result.queries)
+        new, calls = generate(count, prompts, ask, patience)
+        n = len(new)
         if n:
-            written = ({"query": query} for query in result.queries)
-            job.write(json_lines(written), counted(n, "query"))
-        dropped = ", ".join(f"{n} {why}" for why, n in result.dropped.items())
-        say([f"{counted(result.calls, 'call')}: {n} kept; dropped: {dropped}"])
+            job.write(json_lines({"query": query} for query in new), counted(n, "query"))
+        say([f"{counted(calls, 'call')}: {n} kept"])
         if n < count:
             raise ShroomError(
                 f"wrote {n} of {counted(count, 'query')}, because "
@@ -255,17 +249,3 @@ def _refuse_unsent(names: Sequence[str]) -> None:
                 "with --prompt source, only the original program's settings are sent; leave out "
                 f"{name}"
             )
-
-
-def _is_complete(output: str, rows: list[dict[str, Any]], items: list[list[Item]]) -> bool:
-    """Return whether an earlier run has already added all generations to the rows."""
-    every = [with_generations(row, own, dict.fromkeys(own, "")) for row, own in zip(rows, items)]
-    try:
-        return [*map(_outline, read_rows(Path(output)))] == [*map(_outline, every)]
-    except (OSError, ShroomError):
-        return False
-
-
-def _outline(row: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    listed = row.get("generation") or ()
-    return row["question"], [it.get("type") if isinstance(it, dict) else None for it in listed]

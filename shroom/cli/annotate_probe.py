@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from shroom.annotate.generations import read
-from shroom.annotate.scorers.hidden_states import MODES, POSITIONS
+from shroom.annotate.hidden_states import POSITIONS
 from shroom.cli import group
-from shroom.cli.annotate import has_ended, scored
-from shroom.cli.options import FOLDER, INPUT, ON_DISK, flag, interval_options, option, usage_errors
+from shroom.cli.annotate import scored
+from shroom.cli.options import FOLDER, INPUT, ON_DISK, flag, interval_options, option
 from shroom.cli.output import read_aloud, say, say_alike
 from shroom.cli.result_options import result_options
 from shroom.cli.running import RESUME, if_interrupted, partial_of, run_options, watched
@@ -71,12 +71,6 @@ def command() -> None:
     POSITIONS,
     POSITIONS[0],
 )
-@option(
-    "--mode",
-    "Use the chat template, or the plain prompt.  [default: the chat template, if there is one]",
-    MODES,
-)
-@option("--prompt", "Prompt template for the model; must contain {question} exactly once.")
 @option("--folds", "Number of cross-validation folds.", click.IntRange(2, 100), 5)
 @run_options(precision=False)
 @flag("--resume", "Use the hidden states that an earlier run has stored.")
@@ -94,17 +88,15 @@ def _train(
     shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
     shroom annotate probe train labelled.jsonl --model ./lm --layers 1,2 -o two-layers
     """
-    from shroom.annotate.scorers.probe_training import Plan, make
+    from shroom.annotate.probe_training import make
 
-    folder, resume = Path(output), settings.pop("resume")
+    folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise ShroomError(f"{output} is not a folder; choose a folder")
-    with usage_errors():
-        plan = Plan(how=intervals, **settings)
     examples = read_aloud(read, *questions)
     kept = f"the hidden states computed so far are stored in {output}; to continue, add --resume"
     with watched(run, "probe") as shown, if_interrupted(lambda: kept):
-        saved = make(examples, plan, folder, shown, resume=resume)
+        saved = make(examples, folder, shown, how=intervals, **settings)
     say([f"wrote the probe for layer {saved.layer} to {output}"])
     return saved
 
@@ -123,7 +115,7 @@ def _train(
     "Language model for the probe; required if the probe is a probe.pt file or the model was "
     "moved.",
 )
-@option("--layer", "Layer for a probe.pt file; by default, the number in the file name.", int)
+@option("--layer", "Layer for a probe.pt file.", int)
 @run_options(precision=False)
 @RESUME
 def _score(
@@ -137,14 +129,12 @@ def _score(
     --------
     shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl
     """
-    from shroom.annotate.scorers.probe import Probe
+    from shroom.annotate.probe import Probe
     from shroom.datasets.dreamcatcher import write
 
     partial = partial_of(output, [*questions, probe])
     scorer = Probe(probe, **model)
     rows = read_aloud(read, *questions)
-    if resume and has_ended(partial, [Path(output)], rows, [scorer]):
-        return 0
     with scored([scorer], rows, partial, run, resume=resume) as result:
         write_atomically(output, write(result.questions))
     reasons = {failure.question: failure.reason for failure in result.failed}
@@ -166,7 +156,7 @@ def _report(folder: str, output: str | None) -> Result:
     shroom annotate probe report my-probe --html probe.html
     shroom annotate probe report my-probe -o layers.svg --format json
     """
-    from shroom.annotate.scorers.saved_probe import SavedProbe
+    from shroom.annotate.saved_probe import SavedProbe
     from shroom.report.figure_files import file
 
     kind = Path(output or ".svg").suffix.lower().removeprefix(".") or "svg"

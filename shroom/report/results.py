@@ -230,7 +230,7 @@ def of_matrix(matrix: Any) -> Panels:
 
 
 def of_probe(saved: Any) -> Panels:
-    from shroom.annotate.scorers.saved_probe import HEADS
+    from shroom.annotate.saved_probe import HEADS
 
     return {"layers": [_by_layer(saved, name, head) for name, head in HEADS.items()]}
 

@@ -11,9 +11,9 @@ from generated import asked, random_questions, scores_of
 from scipy.stats import spearmanr
 from sklearn.utils import murmurhash3_32
 
-from shroom.annotate.run_scorers import score
-from shroom.annotate.scorers import comparison
-from shroom.annotate.scorers.comparison import Similarity
+from shroom.annotate import comparison
+from shroom.annotate.base import score
+from shroom.annotate.comparison import Similarity
 from shroom.datasets.dreamcatcher import Generation, Question, read
 from shroom.detectors.embeddings import SentenceEncoder
 from shroom.inference.run_settings import RUN

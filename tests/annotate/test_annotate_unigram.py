@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.annotate import words
-from shroom.annotate.run_scorers import score
-from shroom.annotate.scorers.unigram import Unigram
-from shroom.annotate.words import Chinese, language, language_of
+from shroom.annotate.base import score
+from shroom.annotate.unigram import Unigram
+from shroom.annotate.words import LANGUAGES, language_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import read
 
@@ -151,7 +151,7 @@ def test_the_script_shows_the_language(texts, expected):
 
 
 def test_other_languages_have_the_words_of_unicode():
-    words = language("other").words("Η Αθήνα, 3,5 km; don't — हिन्दी! 猫だ")
+    words = LANGUAGES["other"]("Η Αθήνα, 3,5 km; don't — हिन्दी! 猫だ")
     assert words.tokens == ["η", "αθήνα", "3,5", "km", "don't", "हिन्दी", "猫", "だ"]
     assert words.keywords == words.tokens
 
@@ -161,46 +161,10 @@ def test_other_languages_have_the_words_of_unicode():
 
 @given(st.text(st.sampled_from("".join(HAN) + "北京市A1.% \n的龥𠀀"), max_size=60))
 def test_chinese_words_and_keywords_are_those_of_jieba(jieba, text):
-    words = CHINESE.words(text)
+    words = LANGUAGES["zh"](text)
     assert words.tokens == list(jieba.cut(text))
     assert set(words.vocabulary) == set(jieba.analyse.extract_tags(text, topK=100))
     assert words.keywords == jieba.analyse.extract_tags(text, topK=20)
-
-
-CHINESE = Chinese()
-
-
-def test_another_dictionary(tmp_path):
-    path = tmp_path / "words.txt"
-    path.write_text("京是 9 n\n北 5\n中国的首都 7 nz\n", encoding="utf-8")
-    mine = Chinese(path)
-    assert mine.words("北京是中国的首都").tokens == ["北", "京是", "中国的首都"]
-    assert mine.identity != CHINESE.identity
-    one, other = Unigram(dictionary=str(path)), Unigram()
-    assert one.identity != other.identity
-    before = one.identity
-    path.write_text("京是 9 n\n北 5\n", encoding="utf-8")
-    assert Unigram(dictionary=str(path)).identity != before
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"", "expected a word and its frequency"),
-        (b"\xff\xfe 7", "line 1: expected a word"),
-        ("北京 7\n上海\n".encode(), "line 2: expected a word"),
-        ("北京 many\n".encode(), "line 1: expected a word"),
-        ("北京 -7\n上海 9\n".encode(), "expected a word"),
-        ("北京 0\n".encode(), "expected a word"),
-        (None, "no such file"),
-    ],
-)
-def test_a_dictionary_that_cannot_be_read_is_reported(content, sentence, tmp_path):
-    path = tmp_path / "words.txt"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(ShroomError, match=rf"dictionary: .*words\.txt: {sentence}"):
-        scores_of(Unigram(dictionary=path), asked("北京", "上海"))
 
 
 @pytest.mark.parametrize(
@@ -214,9 +178,10 @@ def test_without_a_package_other_languages_are_scored(monkeypatch, module, said,
     for name in [name for name in sys.modules if name.partition(".")[0] == "jieba"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
-    words._tags.cache_clear()
+    words._jieba.cache_clear()
+    words._spacy.cache_clear()
     unigram = Unigram()
-    assert f"no {module}" in unigram.identity
+    assert module not in unigram.identity
     assert scores_of(unigram, asked(*other))
     with pytest.raises(ShroomError, match=f"{said}: run pip install"):
         scores_of(unigram, asked(*its))
@@ -227,7 +192,7 @@ def test_without_a_package_other_languages_are_scored(monkeypatch, module, said,
 
 
 def test_english_words_are_those_of_spacy():
-    words = language("en").words("Dr. Who's  dogs\n don't sing, and\u00a0the cat can't!")
+    words = LANGUAGES["en"]("Dr. Who's  dogs\n don't sing, and\u00a0the cat can't!")
     tokens = "dr. who 's dogs do n't sing , and the cat ca n't !"
     assert words.tokens == tokens.split()
     assert words.keywords == ["dr.", "dogs", "sing", ",", "cat", "!"]
@@ -235,6 +200,6 @@ def test_english_words_are_those_of_spacy():
 
 def test_a_long_text_without_blanks_is_cut():
     """The time that spaCy takes grows with the square of a run's length."""
-    (whole,) = language("en").words("x" * 200).tokens
-    assert "".join(language("en").words("a" + ")" * 20_000).tokens) == "a" + ")" * 20_000
-    assert language("en").words(whole * 2 + "y").tokens == [whole, whole, "y"]
+    (whole,) = LANGUAGES["en"]("x" * 200).tokens
+    assert "".join(LANGUAGES["en"]("a" + ")" * 20_000).tokens) == "a" + ")" * 20_000
+    assert LANGUAGES["en"](whole * 2 + "y").tokens == [whole, whole, "y"]

@@ -8,7 +8,7 @@ from chat_server import chat
 from conftest import write_lines
 from generated import prompt_of
 
-from shroom.annotate.generate import DUPLICATE, EMPTY, NO_QUESTION, Prompts, first_line, generate
+from shroom.annotate.generate import Prompts, first_line, generate
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets import queries
 
@@ -99,20 +99,19 @@ def test_the_first_line(given, line):
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "kept"),
     [
-        ("SHOULD  zoos be closed?", DUPLICATE),
-        ("Should zoos be closed at night?", None),
-        ("Should it be?", NO_QUESTION),
-        ("Must every zoo be shut down?", NO_QUESTION),
-        ("   ", EMPTY),
+        ("SHOULD  zoos be closed?", False),
+        ("Should zoos be closed at night?", True),
+        ("Should it be?", False),
+        ("Must every zoo be shut down?", False),
+        ("   ", False),
     ],
 )
-def test_verdicts(text, why):
+def test_verdicts(text, kept):
     prompts = Prompts(["Should zoos be closed?"], examples=1)
-    result = generate(1, prompts, lambda items: dict.fromkeys(items, text), patience=1)
-    assert (len(result.queries), result.calls) == (why is None, 1)
-    assert +result.dropped == ({why: 1} if why else {})
+    found = generate(1, prompts, lambda items: dict.fromkeys(items, text), patience=1)
+    assert found == ([text] * kept, 1)
 
 
 def test_a_prompt_depends_on_the_seed_and_the_call_alone():
@@ -129,7 +128,7 @@ def test_a_prompt_has_distinct_examples_one_on_each_line():
     doubled = [*SEEDS, *SEEDS, "Should {braces}\nand breaks be kept?"]
     lines = Prompts(doubled, examples=10).items(1)[0].prompt.splitlines()
     assert sorted(lines[2:12]) == sorted([*SEEDS, "Should {braces} and breaks be kept?"])
-    with pytest.raises(ShroomError, match="needs 11 seed queries, but there are only 10 distinct"):
+    with pytest.raises(ShroomError, match="needs 11 seed queries, but only 10 are distinct"):
         Prompts(doubled, examples=11)
 
 
@@ -138,10 +137,7 @@ def test_a_run(serve, make, out):
     code, stdout, stderr = make(server.url, n=7)
     assert (code, stdout) == (0, "")
     assert made(out) == usable(13)
-    assert stderr == (
-        f"wrote 7 queries to {out}\n"
-        "13 calls: 7 kept; dropped: 2 duplicate, 2 not a debate question, 2 empty\n"
-    )
+    assert stderr == (f"wrote 7 queries to {out}\n13 calls: 7 kept\n")
     problems = Problems()
     assert len(queries.read(out, problems=problems).records) == 7
     assert not problems.codes

@@ -8,9 +8,8 @@ from conftest import write_lines
 from generated import scores_of
 
 from shroom.annotate.generations import read
-from shroom.annotate.prompts import REWARDS
-from shroom.annotate.scorers.probe import Probe
-from shroom.annotate.scorers.reward import _PLACES, Reward
+from shroom.annotate.probe import Probe
+from shroom.annotate.reward import _PLACES, REWARDS, Reward
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.inference.language_model.model import Template
@@ -67,17 +66,10 @@ def test_the_prompts_of_its_reward_models(template, answer, refusal):
     assert made == [answer, refusal]
 
 
-def test_forms_of_ones_own():
-    own = Reward("m", question="[{task}] {question}", refusal="{question}!")
-    refusal = Generation("x", "uncertainty")
-    without_type = Generation("x", None, extra={"task": "maths"})
-    asked = Question("1+1?", "2", None, (without_type, refusal))
-    assert [own.item(asked, g) for g in (0, 1)] == [("[maths] 1+1?", "x"), ("1+1?!", "x")]
-    assert Reward("m").item(asked, 1) == ("1+1?", "x")
-    others = ({}, {"template": "dreamcatcher"}, {"question": "{question}!"})
-    assert len({own.identity, *(Reward("m", **each).identity for each in others)}) == 4
-    with pytest.raises(ShroomError, match="did you mean 'task'"):
-        Reward("m", question="{question} {tasks}")
+def test_other_models_read_the_bare_question():
+    asked = Question("1+1?", "2", None, (Generation("x", "uncertainty"),))
+    assert Reward("m").item(asked, 0) == ("1+1?", "x")
+    assert Reward("m").identity != Reward("m", template="dreamcatcher").identity
 
 
 # Its probes
@@ -103,17 +95,11 @@ def test_its_probe_by_hand(models, layer):
         assert found[place, 0]["probe_score"] == pytest.approx(by_hand, abs=1e-5)
 
 
-def test_the_layer_may_stand_in_the_name(models, tmp_path):
-    path = linear(tmp_path / "sft_0911_probe_hidden_last_layer2.pt")
-    made = [Probe(str(path), models["model"], *layer) for layer in ((), (2,), (1,))]
-    assert made[0].identity == made[1].identity != made[2].identity
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "specify the model of the probe"),
-        ({"model": "m"}, "specify the layer of the probe"),
+        ({}, "specify the model and the layer"),
+        ({"model": "m"}, "specify the model and the layer"),
         ({"model": "m", "layer": "n"}, "layer: expected a whole number"),
         ({"probe": "none.pt", "model": "m", "layer": 1}, "No such file"),
     ],
@@ -126,7 +112,7 @@ def test_what_a_file_of_weights_needs(models, given, message):
 def test_a_probe_of_another_model_or_layer_is_refused(models, tmp_path):
     narrow, model = linear(tmp_path / "narrow.pt", 7), models["model"]
     asked = Question("Who?", "", None, (Generation("A", None),))
-    with pytest.raises(ShroomError, match="its states have 32 values, but the probe has 7"):
+    with pytest.raises(ShroomError, match="is not the model that the probe was trained on"):
         scores_of(Probe(str(narrow), model, 1), asked)
     with pytest.raises(ShroomError, match="from -3 to 2, the last layer of"):
         scores_of(Probe(models["probe"], model, 9), asked)
@@ -164,7 +150,7 @@ def test_nothing_but_weights_is_read(tmp_path, how):
     assert not harm.exists()
 
 
-def test_its_probe_on_the_command_line(shroom, noted, models, tmp_path):
+def test_its_probe_on_the_command_line(shroom, models, tmp_path):
     rows = [{"question": "Who sat?", "answer": "A", "generation": ["A cat.", "A dog."]}]
     data = write_lines(tmp_path / "in.jsonl", rows)
     args = ("annotate", "probe", "score", data, "--probe", models["probe"])
@@ -175,4 +161,3 @@ def test_its_probe_on_the_command_line(shroom, noted, models, tmp_path):
     scores = [g.probe_score for g in read(tmp_path / "out.jsonl")[0].generation]
     assert len(set(scores)) == 1
     assert 0 < scores[0] < 1
-    assert "is complete" in noted(*args, *output, "--resume")

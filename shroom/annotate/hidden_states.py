@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.annotate.base import slices
-from shroom.core.printing import counted
-from shroom.core.problems import ShroomError, show
+from shroom.core.problems import ShroomError
 from shroom.inference import hub
 from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
@@ -23,11 +22,9 @@ States = NDArray[np.float32]
 
 #: Where states are read: at the question's last token, or the last token before the answer.
 Position = Literal["last", "before-answer"]
-Mode = Literal["chat", "completion"]
-POSITIONS, MODES = get_args(Position), get_args(Mode)
-QUESTION = "{question}"
-#: The default prompts: in completion mode a newline separates question and answer.
-PROMPTS = {"chat": QUESTION, "completion": f"{QUESTION}\n"}
+POSITIONS = get_args(Position)
+#: What separates question and answer without a chat template.
+AFTER = "\n"
 #: A question from no data set: the last layer's state after it identifies a model.
 CHECK = "Which of the two was there before the other?"
 #: A character of no script, which no template changes.
@@ -38,13 +35,11 @@ _LONGEST = 8192
 
 @dataclass(frozen=True)
 class Frame:
-    """The prompt around each question, and where states are read."""
+    """The texts around each question, and where states are read."""
 
-    mode: Mode
-    prompt: str
+    mode: Literal["chat", "completion"]
     position: Position
-    # Prompt and chat template around a question. They are stored, as templates may contain a date.
-    before: str
+    before: str  # stored, because chat templates may contain a date
     after: str
 
     def text(self, question: str) -> str:
@@ -54,30 +49,14 @@ class Frame:
         return self.before + question + (self.after if self.position != "last" else "")
 
 
-def frame(
-    tokenizer: Any,
-    name: str,
-    position: Position,
-    mode: Mode | None = None,
-    prompt: str | None = None,
-) -> Frame:
-    """Return the prompt around each question; the mode is ``chat`` if there is a template."""
-    template = getattr(tokenizer, "chat_template", None)
-    if mode == "chat" and not template:
-        raise ShroomError(f"{name}: the tokenizer has no chat template; use --mode completion")
-    mode = mode or ("chat" if template else "completion")
-    prompt = PROMPTS[mode] if prompt is None else prompt
-    text = prompt.replace(QUESTION, _MARK)
-    if mode == "chat":
-        way_out = "use --mode completion"
-        text = in_chat(tokenizer, name, [("user", text)], asks=True, way_out=way_out)
-        if text.count(_MARK) != 1:
-            raise ShroomError(
-                f"{name}: the chat template must contain the question once, but contains it "
-                f"{counted(text.count(_MARK), 'time')}; use --mode completion"
-            )
+def frame(tokenizer: Any, name: str, position: Position) -> Frame:
+    """Return the chat template around each question; without one, a newline."""
+    if not getattr(tokenizer, "chat_template", None):
+        return Frame("completion", position, "", AFTER)
+    turns = [("user", _MARK)]
+    text = in_chat(tokenizer, name, turns, asks=True, way_out="use another model")
     before, _, after = text.partition(_MARK)
-    return Frame(mode, prompt, position, before, after)
+    return Frame("chat", position, before, after)
 
 
 class Reader:
@@ -98,11 +77,6 @@ class Reader:
         reads = getattr(about, "max_position_embeddings", None)
         self.most = min(int(self.tokenizer.model_max_length), int(reads or _LONGEST), _LONGEST)
 
-    @property
-    def identity(self) -> str:
-        """Identifies the model; see :func:`shroom.inference.hub.identity`."""
-        return hub.identity(self.name, self.revision)
-
     def layer(self, number: int) -> int:
         """Return a layer by its number from 0; negative numbers count from the last."""
         if not -self.last - 1 <= number <= self.last:
@@ -114,20 +88,10 @@ class Reader:
 
     def ids(self, frame: Frame, question: str) -> Ids:
         """Return the tokens of a question in its frame, without the beginning if it is too long."""
-        read = self.tokenizer(
-            frame.text(question),
-            add_special_tokens=frame.mode == "completion",  # a chat template has a start token
-            return_special_tokens_mask=True,
-        )
-        ids, added = read["input_ids"], read["special_tokens_mask"]
-        while added and added.pop():  # an end token
-            ids.pop()
-        if not ids:
-            raise ShroomError(
-                f"{self.name}: the tokenizer returns no tokens for the question "
-                f"{show(question)}; remove the question"
-            )
-        return tuple(ids[-self.most :])
+        # A chat template has a start token.
+        special = frame.mode == "completion"
+        read = self.tokenizer(frame.text(question), add_special_tokens=special)
+        return tuple(read["input_ids"][-self.most :])
 
     def check(self, frame: Frame, run: Run) -> States:
         """Return the last layer's state after ``CHECK``: shape [width]."""
@@ -166,7 +130,7 @@ def stored(
 ) -> Callable[[int], NDArray[np.float64]]:
     """Store missing states, and return a function from a layer to its states: [n, width]."""
     # The states of all layers together may not fit into memory.
-    identity, known = reader.identity, set(items)
+    identity, known = hub.identity(reader.name, reader.revision), set(items)
     scopes = {layer: f"states {identity} layer {layer}" for layer in layers}
     for scope in scopes.values():
         known &= store.get(scope, items).keys()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,23 +13,25 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.scorers.hidden_states import Frame
-from shroom.annotate.scorers.probe_fitting import Figures, Probe
+from shroom.annotate.hidden_states import Frame
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
-from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
 from shroom.learners.calibrators import Platt
 from shroom.learners.logistic import sigmoid
+from shroom.metrics.intervals import Intervals, Marked
 from shroom.scoring.display.text import confidence, doubts, ends, figure, how_made, within
-from shroom.scoring.result import Result
+from shroom.scoring.result import Result, plain
 from shroom.scoring.tables import Beside, Estimate, Row, Table
 
-FORMAT = "shroom-probe-2"
+FORMAT = "shroom-probe-3"
 ABOUT, NUMBERS = "probe.json", "probe.safetensors"
-_VECTORS = ("mean", "scale", "weights", "check")
+Floats = NDArray[np.float64]
+#: The metrics of ``HEADS`` with their intervals.
+Scores = Mapping[str, Estimate]
+#: The figures that are plain values.
+_PLAIN = ("right", "wrong", "best", "chosen", "floor", "c", "folds")
 #: The relative median difference of states that is allowed, because devices round differently.
 _ALIKE = 0.05
 #: The metrics as heads of columns.
@@ -43,28 +44,105 @@ _POSITIONS = {
 }
 
 
-@dataclass(frozen=True, repr=False)
-class SavedProbe(Result):
-    """A probe with everything needed to use it, and the figures of its training."""
+@dataclass(frozen=True)
+class Linear:
+    """A linear model of the states of one layer."""
+
+    weights: Floats
+    intercept: float
+
+    def decide(self, states: NDArray[Any]) -> Floats:
+        """Return the decision value of each row, above 0 if the model knows: shape [n]."""
+        return np.asarray(np.asarray(states, np.float64) @ self.weights + self.intercept)
+
+
+def _scores(content: Mapping[str, Any]) -> Scores:
+    scores = {}
+    for name in HEADS:
+        ci, note = content[f"{name}_ci"], content.get(f"{name}_ci_note")
+        scores[name] = Estimate(content[name], ci and (Marked(ci, note) if note else tuple(ci)))
+    return scores
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of a training, all out of fold."""
+
+    right: int
+    wrong: int
+    best: int
+    chosen: Sequence[int]  # the layer that each fold chose
+    c: float
+    folds: int
+    # Of the best layer, which each fold chooses without the questions that it predicts.
+    nested: Scores
+    layers: Mapping[int, Scores]
+    how: Intervals
+
+    @property
+    def floor(self) -> dict[str, float]:
+        """The figures of the majority label."""
+        share = max(self.right, self.wrong) / (self.right + self.wrong)
+        return {"accuracy": share, "balanced_accuracy": 0.5, "auroc": 0.5}
+
+    def to_dict(self) -> dict[str, Any]:
+        figures = {**{name: getattr(self, name) for name in _PLAIN}, "seed": self.how.seed}
+        layers = [{"layer": n, **scores} for n, scores in self.layers.items()]
+        values: dict[str, Any] = plain({**figures, "nested": self.nested, "layers": layers})
+        return {**values, **self.how.to_dict()}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Figures:
+        """Return the figures of :meth:`to_dict`; raises KeyError, TypeError, ValueError."""
+        settings = content.get("intervals", {"resamples": 0, "seed": content["seed"]})
+        return cls(
+            **{name: content[name] for name in _PLAIN if name != "floor"},
+            nested=_scores(content["nested"]),
+            layers={int(row["layer"]): _scores(row) for row in content["layers"]},
+            how=Intervals(**{key: it for key, it in settings.items() if key != "shares"}),
+        )
+
+
+@dataclass(frozen=True)
+class LinearProbe:
+    """A linear probe with everything needed to use it."""
 
     model: str
     revision: str | None
     layer: int
     frame: Frame
-    probe: Probe
-    curve: Platt
-    check: NDArray[np.float64]
+    linear: Linear
+    curve: Platt | None  # ``None`` if p is not calibrated
+    check: Floats | None  # the model's state after ``CHECK``, if it is stored
+
+    def p(self, states: NDArray[Any]) -> Floats:
+        """Return p(knows) of each row of the layer's states: shape [n]."""
+        p = sigmoid(self.linear.decide(states))
+        return self.curve(p) if self.curve else p
+
+    def refuse_another(self, state: NDArray[Any], name: str) -> None:
+        """Raise :class:`ShroomError` if a model's state after ``CHECK`` differs."""
+        same = state.shape == self.linear.weights.shape
+        if same and self.check is not None:
+            apart = np.median(np.abs(state - self.check))
+            same = apart <= _ALIKE * np.median(np.abs(self.check))
+        if not same:
+            raise ShroomError(
+                f"{name} is not the model that the probe was trained on ({self.model}), or its "
+                "weights or tokenizer have changed; use the original model, or train a new probe"
+            )
+
+
+@dataclass(frozen=True, repr=False)
+class SavedProbe(LinearProbe, Result):
+    """A probe that this kit has trained, and the figures of its training."""
+
     figures: Figures
-    left_out: Mapping[str, int]
+    left_out: int
     keys = ("**about", "**figures")
     panels_by = "of_probe"
     figures_after = 0
     heading = "Knowledge probe"
-
-    def __repr__(self) -> str:
-        auroc = self.figures.nested["auroc"]
-        about = f"{self.name}, layer {self.layer}, AUROC {auroc} {auroc.ends}"
-        return f"SavedProbe({about.strip()})"
 
     @property
     def verdict(self) -> str:
@@ -108,40 +186,26 @@ class SavedProbe(Result):
 
     def _notes(self) -> Iterator[str]:
         figures, how = self.figures, self.figures.how
-        out = f"; {describe_left_out(self.left_out)}" if self.left_out else ""
-        chosen = Counter(figures.chosen).items()
-        counts = ", ".join(f"layer {n} in {counted(k, 'fold')}" for n, k in chosen)
+        out = f"; left out: {self.left_out}" if self.left_out else ""
         n = figures.right + figures.wrong
         yield f"{n} questions: {figures.right} 'all-right', {figures.wrong} 'all-wrong'{out}"
         yield f"{self.frame.mode} mode, hidden states {_POSITIONS[self.frame.position]}"
         yield f"cross-validated: {figures.folds} folds, seed {how.seed}, C chosen in each fold"
         yield (
             f"* layer {figures.best} was chosen because its AUROC is the highest, so this AUROC "
-            f"is too optimistic; the row '{NESTED}' is unbiased ({counts})"
+            f"is too optimistic; the row '{NESTED}' is unbiased"
         )
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
             yield f"{made}; the probe is not refitted"
-            ends_of = {f"{NESTED}, {name}": it.ci for name, it in figures.nested.items()}
-            for n, scores in figures.layers.items():
-                ends_of |= {f"layer {n}, {name}": it.ci for name, it in scores.items()}
-            yield from doubts(ends_of.items())
-        if not self.curve.rises:
-            yield "in cross-validation, the best probe does not beat chance, so its p is constant"
-
-    def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the calibrated p(knows) of each row of the layer's states: shape [n]."""
-        return self.curve(sigmoid(self.probe.decide(states)))
-
-    def refuse_another(self, state: NDArray[Any], name: str) -> None:
-        """Raise :class:`ShroomError` if a model's state of :attr:`check` differs."""
-        same = state.shape == self.check.shape
-        apart = np.median(np.abs(state - self.check)) if same else np.inf
-        if not apart <= _ALIKE * np.median(np.abs(self.check)):
-            raise ShroomError(
-                f"{name} is not the model that the probe was trained on ({self.model}), or its "
-                "weights or tokenizer have changed; use the original model, or train a new probe"
+            rows = [(f"layer {n}", scores) for n, scores in figures.layers.items()]
+            yield from doubts(
+                (f"{row}, {name}", it.ci)
+                for row, scores in [(NESTED, figures.nested), *rows]
+                for name, it in scores.items()
             )
+        if self.curve and not self.curve.rises:
+            yield "in cross-validation, the best probe does not beat chance, so its p is constant"
 
     @property
     def about(self) -> dict[str, Any]:
@@ -151,20 +215,18 @@ class SavedProbe(Result):
             "revision": self.revision,
             "layer": self.layer,
             "frame": asdict(self.frame),
-            "calibration": asdict(self.curve),
-            "left_out": dict(self.left_out),
+            "calibration": self.curve and asdict(self.curve),
+            "left_out": self.left_out,
         }
 
     def save(self, folder: Path) -> None:
         from safetensors.numpy import save
 
-        vectors = (self.probe.mean, self.probe.scale, self.probe.weights, self.check)
-        numbers = save(dict(zip(_VECTORS, map(np.ascontiguousarray, vectors))))
+        numbers = save({"weights": self.linear.weights, "check": np.asarray(self.check)})
         about = {
             "format": FORMAT,
-            "kit": __version__,
             **self.about,
-            "intercept": self.probe.intercept,
+            "intercept": self.linear.intercept,
             "numbers": digest(numbers),
             "figures": self.figures.to_dict(),
         }
@@ -189,38 +251,23 @@ class SavedProbe(Result):
             data = (folder / NUMBERS).read_bytes()
             if about["format"] != FORMAT or about["numbers"] != digest(data):
                 raise ValueError("the two files do not match")
-            return cls._of(about, load(data))
+            vectors = load(data)
+            return cls(
+                model=about["model"],
+                revision=about["revision"],
+                layer=about["layer"],
+                frame=msgspec.convert(about["frame"], Frame),
+                linear=Linear(vectors["weights"], about["intercept"]),
+                curve=Platt(**about["calibration"]),
+                check=vectors["check"],
+                figures=Figures.from_dict(about["figures"]),
+                left_out=about["left_out"],
+            )
         except (*UNREADABLE, SafetensorError) as error:
             raise ShroomError(
                 f"{folder} is damaged, or was written by another version of the kit; train the "
                 "probe again"
             ) from error
-
-    @classmethod
-    def _of(cls, about: Mapping[str, Any], numbers: Mapping[str, NDArray[Any]]) -> SavedProbe:
-        mean, scale, weights, check = (np.asarray(numbers[key], np.float64) for key in _VECTORS)
-        probe = Probe(mean, scale, weights, float(about["intercept"]))
-        curve = Platt(*(float(about["calibration"][key]) for key in ("slope", "intercept")))
-        sound = mean.ndim == 1 and mean.shape == scale.shape == weights.shape
-        values = [*mean, *scale, *weights, *check, probe.intercept, curve.slope, curve.intercept]
-        if not sound or not np.isfinite(values).all() or not (scale > 0).all():
-            raise ValueError("numbers are missing, or not finite")
-        return cls(
-            model=str(about["model"]),
-            revision=about["revision"],
-            layer=int(about["layer"]),
-            frame=msgspec.convert(about["frame"], Frame),
-            probe=probe,
-            curve=curve,
-            check=check,
-            figures=Figures.from_dict(about["figures"]),
-            left_out=dict(about["left_out"]),
-        )
-
-
-def describe_left_out(left_out: Mapping[str, int]) -> str:
-    """Return a description of the questions that were left out."""
-    return "left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items())
 
 
 def digest(data: bytes) -> str:

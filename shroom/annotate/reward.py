@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from shroom.annotate.base import Item, Scorer, Scores
-from shroom.annotate.prompts import REWARDS
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import UNCERTAIN, Question
@@ -20,9 +21,11 @@ from shroom.inference.language_model.model import Template
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import PairReader, in_chat, plain
 
-FORMS = CHAT, PAIR = "chat", "pair"
+#: The texts that reward models of the source read, and the forms of their questions.
+REWARDS: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
 _PLACES = ("question", "generation", "end")
-_QUESTION_PLACES = ("question", "task")
 
 
 @dataclass(eq=False)
@@ -38,28 +41,19 @@ class Reward(Scorer):
     uses_precision = True
     model: Name
     revision: Name | None = None
+    #: By default the tokenizer's chat template, or without one, two texts.
     template: Text | None = None
-    question: Text | None = None
-    refusal: Text | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        prompt = REWARDS.get(self.template or "", {"question": "{question}"})
-        self._form = prompt.get("template", self.template)
-        self._text = None if self._form in (None, *FORMS) else _parsed(str(self._form))
-        question = self.question or prompt["question"]
-        refusal = self.refusal or (self.question or prompt.get("refusal", question))
-        forms = {"question": question, "refusal": refusal}
-        self._templates = {
-            name: Template.parse(form, name, _QUESTION_PLACES, _QUESTION_PLACES[:1])
-            for name, form in forms.items()
-        }
-        self._about = f"{self._form!r} {forms}"
+        self._prompt = REWARDS.get(self.template or "", {"template": self.template})
+        form = self._prompt["template"]
+        self._text = Template.parse(form, "template", _PLACES, _PLACES[:2]) if form else None
         self._loaded: dict[Any, tuple[classifier.Classifier, PairReader | _TextReader]] = {}
 
     @cached_property
     def identity(self) -> str:
-        return f"reward {hub.identity(self.model, self.revision)} {self._about}"
+        return f"reward {hub.identity(self.model, self.revision)} {self._prompt}"
 
     def places(self, question: Question) -> Sequence[int]:
         return range(len(question.generation))
@@ -67,9 +61,10 @@ class Reward(Scorer):
     def item(self, question: Question, place: int) -> Item:
         """Return the question in the form for a generation, and the generation."""
         generation = question.generation[place]
-        template = self._templates["refusal" if generation.type == UNCERTAIN else "question"]
-        task = str(generation.type or generation.extra.get("task", ""))
-        return template.fill(question=question.question, task=task), plain(generation.text)
+        name = "refusal" if generation.type == UNCERTAIN else "question"
+        form = self._prompt.get(name) or "{question}"
+        asked = form.format(question=question.question, task=generation.type or "")
+        return plain(asked), plain(generation.text)
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
         key = (run.device, run.precision)
@@ -83,7 +78,7 @@ class Reward(Scorer):
                 f"{self.model} reads at most {model.room} tokens"
             )
         lengths = np.minimum(lengths, model.room)
-        logits = model.logits(items, lengths, reader.batch, f"reward {self._form!r}", run)
+        logits = model.logits(items, lengths, reader.batch, f"reward {self._prompt}", run)
         return [{"rm_score": value} for value in logits[:, 0].tolist()]
 
     def _load(self, run: Run) -> tuple[classifier.Classifier, PairReader | _TextReader]:
@@ -94,19 +89,9 @@ class Reward(Scorer):
                 f"{self.model} has {model.config.num_labels} classes, but a reward model has only "
                 "one class"
             )
-        chat = bool(getattr(model.tokenizer, "chat_template", None))
-        if self._form == CHAT and not chat:
-            raise ShroomError(
-                f'{self.model}: the tokenizer has no chat template; set template to "pair", or to '
-                "your own text with {question} and {generation}"
-            )
-        if self._form == PAIR or (self._form is None and not chat):
-            return model, PairReader(model.tokenizer, model.room)
-        return model, _TextReader(self.model, model.tokenizer, model.room, self._text)
-
-
-def _parsed(form: str) -> Template:
-    return Template.parse(form, "template", _PLACES, _PLACES[:2])
+        if self._text or getattr(model.tokenizer, "chat_template", None):
+            return model, _TextReader(self.model, model.tokenizer, model.room, self._text)
+        return model, PairReader(model.tokenizer, model.room)
 
 
 @dataclass
@@ -133,7 +118,7 @@ class _TextReader:
             text = self.template.fill(question=question, generation=generation, end=end)
         else:
             turns = [("user", question), ("assistant", generation)]
-            way_out = 'set template to "pair", or to your own text'
+            way_out = "set template to your own text"
             text = in_chat(self.tokenizer, self.name, turns, asks=False, way_out=way_out)
         # A chat template contains the start token.
         marks = self.template is not None

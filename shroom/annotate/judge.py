@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from shroom.annotate.base import Item, Scorer, Scores
+from shroom.annotate.base import Item, Scorer, Scores, slices
 from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.json_writing import json_digest
 from shroom.core.printing import counted
@@ -24,8 +24,7 @@ from shroom.detectors.judge.verdicts import (
     step_of_verdict,
     verdict_of,
 )
-from shroom.detectors.settings import Count
-from shroom.inference.language_model.model import Prompt, Question, TemplateKind, in_order
+from shroom.inference.language_model.model import Prompt, Question, TemplateKind
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import Run
 
@@ -57,7 +56,6 @@ class Judge(Asking, Scorer):
     )
 
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = 5
-    generation_chars: Count = 4000  # maximum number of characters of a generation
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,7 +69,7 @@ class Judge(Asking, Scorer):
         self._templates = TEMPLATES.read(template)
         self._model = self.asked(
             self.sampling(0.0, 8 if template == "word" else 512),
-            shorter="lower generation_chars",
+            shorter="shorten the generation",
             logprobs=self.top_logprobs or None,
             words=("yes", "no"),
             cut="generation",
@@ -81,30 +79,19 @@ class Judge(Asking, Scorer):
     def identity(self) -> str:
         templates = [template.parts for template in self._templates.values()]
         about = (self.endpoint, self.mode, self.temperature, self.max_tokens, self.top_logprobs)
-        digest = json_digest([*about, self.generation_chars, templates])
-        return f"judge {self._model.identity} {digest}"
+        return f"judge {self._model.identity} {json_digest([*about, templates])}"
 
     def item(self, question: Asked, place: int) -> Item:
         return question.question, question.answer, question.generation[place].text
 
     def score(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, Scores]]:
         """Yield the verdict on each generation, or the reason for its failure, as it arrives."""
-        most = self.generation_chars
-        cut = sum(len(generation) > most for *_, generation in items)
-        if cut:
-            texts = counted(cut, "generation")
-            run.note(f"the judge read only the first {most} characters of {texts}")
-        if self.endpoint is None:
-            yield from super().score(items, run)
-            return
-        for place, reply in self._model.answers(self._questions(items), run):
-            yield items[place], reply if isinstance(reply, ShroomError) else _scores(reply)
-
-    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        return [
-            _local_scores(reply)
-            for reply in in_order(self._model.answers(self._questions(items), run))
-        ]
+        local = self.endpoint is None
+        parts = slices(items, lambda item: len(str(item)), run) if local else [(items, run)]
+        for part, within in parts:
+            for place, reply in self._model.answers(self._questions(part), within):
+                scores = reply if isinstance(reply, ShroomError) else _scores(reply, local=local)
+                yield part[place], scores
 
     def cost(self, items: Sequence[Item]) -> str:
         """Return a sentence about the number and the cost of the requests; none is sent."""
@@ -119,13 +106,16 @@ class Judge(Asking, Scorer):
         for question, answer, generation in items:
             template = self._templates[CHINESE if language_of([question]) == CHINESE else ENGLISH]
             others = (("question", question), ("answer", answer))
-            text = generation[: self.generation_chars]
-            questions.append(Question(Prompt(template, "generation", text, others)))
+            questions.append(Question(Prompt(template, "generation", generation, others)))
         return questions
 
 
-def _scores(reply: Reply) -> Scores:
-    """Return the scores of a server's reply, or why there are none."""
+def _scores(reply: Reply, *, local: bool) -> Scores:
+    """Return the scores of a reply, or why there are none."""
+    p_wrong = judgement(reply, exact=True).p if local else None
+    if p_wrong is not None:
+        word, right = ("yes", 1) if p_wrong < 0.5 else ("no", 0)
+        return dict(zip(Judge.fields, (word, right, 1 - p_wrong)))
     verdict = verdict_of(reply.text)
     if verdict is None:
         change = "a larger max_tokens" if reply.unfinished else "another template"
@@ -134,17 +124,5 @@ def _scores(reply: Reply) -> Scores:
             f"with --resume and {change}"
         )
     p = share_at(step_of_verdict(reply), side_of)
-    more = {"gpt_judgement_p_right": p, "gpt_judgement_reason": verdict.reason}
-    more = {name: value for name, value in more.items() if value is not None}
-    return {"gpt_judgement": verdict.word, "gpt_judgement_score": int(verdict.right), **more}
-
-
-def _local_scores(reply: Reply) -> Scores:
-    """Return the scores of a local model's reply, by its probabilities of yes and no."""
-    p, _, unfinished = judgement(reply, exact=True)
-    if p is None:
-        way_out = "a larger max_tokens" if unfinished else "another template"
-        return ShroomError(f'the reply says neither "yes" nor "no"; use {way_out}')
-    word, right = ("yes", 1) if p < 0.5 else ("no", 0)
-    values = word, right, 1 - p
-    return dict(zip(Judge.fields, values))
+    scores = dict(zip(Judge.fields, (verdict.word, int(verdict.right), p, verdict.reason)))
+    return {name: value for name, value in scores.items() if value is not None}

@@ -1,54 +1,108 @@
-"""Fit logistic probes at many layers, with unbiased estimates of their quality."""
+"""Train probes on questions whose answers are all right or all wrong, with unbiased figures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shroom.annotate.hidden_states import Position, Reader, frame, stored
+from shroom.annotate.saved_probe import (
+    HEADS,
+    Figures,
+    Floats,
+    Linear,
+    SavedProbe,
+    Scores,
+)
+from shroom.core.extras import require
+from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher import ALL_RIGHT, ALL_WRONG, Question
+from shroom.inference.run_settings import Run
+from shroom.inference.store import kept
 from shroom.learners.calibrators import Platt
 from shroom.learners.folds import Places, Split, out_of_fold
 from shroom.learners.logistic import sigmoid
-from shroom.metrics.intervals import NO_INTERVALS, Intervals, Marked, estimates
-from shroom.scoring import tables
+from shroom.metrics.intervals import DEFAULT_INTERVALS, NO_INTERVALS, Intervals, estimates
 from shroom.scoring.metric_registry import metric
-from shroom.scoring.results import flat
+from shroom.scoring.tables import score_cells
 
-Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
-#: Each of the ``METRICS`` with its interval.
-Scores = Mapping[str, tables.Estimate]
 
-#: The metrics of each layer.
-METRICS = ("accuracy", "balanced_accuracy", "auroc")
+#: The store of the states, in the folder of the probe.
+STATES = "states.sqlite"
+_USABLE = ({ALL_RIGHT}, {ALL_WRONG})
+#: The minimum number of questions of either label, so that inner folds have both.
+LEAST = 4
 #: The metrics that choose the best layer; the second breaks ties.
 CHOICE = ("auroc", "balanced_accuracy")
 #: The values of scikit-learn's C to try, from the strongest penalty to the weakest.
 GRID = tuple(10.0**power for power in range(-5, 1))
 #: Number of folds for the choice of C.
 _INNER = 5
-#: The figures that are plain values.
-_PLAIN = ("right", "wrong", "best", "chosen", "floor", "c", "folds")
 #: A column varies only by rounding errors if its relative spread is at most this.
 _ALIKE = 1e-5
 
 
-@dataclass(frozen=True)
-class Probe:
-    """A logistic model of the standardised states of one layer."""
+def labelled(questions: Sequence[Question], least: int) -> dict[str, bool]:
+    """Return whether the model knows each question to train on, at least ``least`` of each kind."""
+    categories: dict[str, set[str | None]] = {}
+    for question in questions:
+        if question.question.strip():
+            categories.setdefault(question.question, set()).add(question.category)
+    knows = {text: ALL_RIGHT in its for text, its in categories.items() if its in _USABLE}
+    right = sum(knows.values())
+    if min(right, len(knows) - right) < least:
+        raise ShroomError(
+            f"a probe needs at least {least} questions with only right answers (got {right}) "
+            f"and {least} with only wrong answers (got {len(knows) - right}); to categorise more "
+            "questions, use 'shroom annotate run'"
+        )
+    return knows
 
-    mean: Floats
-    scale: Floats
-    weights: Floats
-    intercept: float
 
-    def decide(self, states: NDArray[Any]) -> Floats:
-        """Return the decision value of each row, above 0 if the model knows: shape [n]."""
-        standard = (np.asarray(states, np.float64) - self.mean) / self.scale
-        return np.asarray(standard @ self.weights + self.intercept)
+def make(
+    questions: Sequence[Question],
+    folder: Path,
+    run: Run,
+    *,
+    model: str,
+    revision: str | None = None,
+    layers: Sequence[int] = (),
+    position: Position = "last",
+    folds: int = 5,
+    how: Intervals = DEFAULT_INTERVALS,
+    resume: bool = False,
+) -> SavedProbe:
+    """Train a probe at each layer, by default all; save the best one and all states."""
+    require("models", "safetensors", "scikit-learn")
+    knows = labelled(questions, max(LEAST, folds))
+    reader = Reader(model, revision, run.device)
+    layers = sorted({reader.layer(number) for number in layers or range(reader.last + 1)})
+    around = frame(reader.tokenizer, model, position)
+    items = [reader.ids(around, question) for question in knows]
+    with kept(folder / STATES, run.note, resume=resume, refuse=True) as store:
+        store.unfinished = True  # other trainings can use the states
+        states, labels = stored(reader, items, layers, store, run), np.array([*knows.values()])
+        figures, linear, curve = train(
+            layers, states, labels, folds=folds, how=how, report=run.report
+        )
+    place = Path(model).expanduser()  # must be found from any working folder
+    saved = SavedProbe(
+        model=str(place.resolve()) if place.is_dir() else model,
+        revision=revision,
+        layer=figures.best,
+        frame=around,
+        linear=linear,
+        curve=curve,
+        check=np.asarray(reader.check(around, run), np.float64),
+        figures=figures,
+        left_out=len(questions) - len(knows),
+    )
+    saved.save(folder)
+    return saved
 
 
 def splits(knows: Truth, folds: int, seed: int) -> list[Split]:
@@ -60,7 +114,7 @@ def splits(knows: Truth, folds: int, seed: int) -> list[Split]:
     return list(parts.split(knows, knows))
 
 
-def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Floats]:
+def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Linear, float, Floats]:
     """Return the probe of the best C, the C, and its decision values out of inner folds."""
     # The best C has the lowest log loss out of fold; ties go to the strongest penalty.
     mean, spread = states.mean(axis=0), states.std(axis=0)
@@ -81,8 +135,8 @@ def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Float
     losses = np.logaddexp(0, np.where(knows, -1.0, 1.0) * decisions).mean(axis=1)
     best = int(losses.argmin())
     weights, intercept = _weights(rows, knows, GRID[best])
-    weights = np.where(varies, weights if axes is None else axes @ weights, 0.0)
-    return Probe(mean, scale, weights, intercept), GRID[best], decisions[best]
+    weights = np.where(varies, weights if axes is None else axes @ weights, 0.0) / scale
+    return Linear(weights, intercept - float(mean @ weights)), GRID[best], decisions[best]
 
 
 def _weights(rows: Floats, knows: Truth, c: float) -> tuple[Floats, float]:
@@ -97,61 +151,9 @@ def scored(decisions: Floats, knows: Truth, how: Intervals) -> Scores:
     """Return how well decision values predict what a model knows: shape [n] each."""
     given = [
         (measure, measure.statistics(decisions > 0, decisions, knows, knows))
-        for measure in map(metric, METRICS)
+        for measure in map(metric, HEADS)
     ]
-    return tables.score_cells(*estimates(given, how))
-
-
-def _flat(scores: Scores) -> dict[str, Any]:
-    ends = {name: it.ci for name, it in scores.items() if it.ci is not None}
-    return flat({name: it.value for name, it in scores.items()}, ends)
-
-
-def _from_flat(content: Mapping[str, Any]) -> Scores:
-    scores = {}
-    for name in METRICS:
-        ci, note = content.get(f"{name}_ci"), content.get(f"{name}_ci_note")
-        ends = ci and (Marked(ci, note) if note else tuple(ci))
-        scores[name] = tables.Estimate(content[name], ends)
-    return scores
-
-
-@dataclass(frozen=True)
-class Figures:
-    """The figures of a training, all out of fold."""
-
-    right: int
-    wrong: int
-    best: int
-    chosen: Sequence[int]  # the layer that each fold chose
-    c: float
-    folds: int
-    # Of the best layer, which each fold chooses without the questions that it predicts.
-    nested: Scores
-    layers: Mapping[int, Scores]
-    how: Intervals
-
-    @property
-    def floor(self) -> dict[str, float]:
-        """The figures of the majority label."""
-        share = max(self.right, self.wrong) / (self.right + self.wrong)
-        return {"accuracy": share, "balanced_accuracy": 0.5, "auroc": 0.5}
-
-    def to_dict(self) -> dict[str, Any]:
-        plain = {**{name: getattr(self, name) for name in _PLAIN}, "seed": self.how.seed}
-        layers = [{"layer": n, **_flat(scores)} for n, scores in self.layers.items()]
-        return {**plain, "nested": _flat(self.nested), **self.how.to_dict(), "layers": layers}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Figures:
-        """Return the figures of :meth:`to_dict`; raises KeyError, TypeError, ValueError."""
-        settings = content.get("intervals", {"resamples": 0, "seed": content["seed"]})
-        return cls(
-            **{name: content[name] for name in _PLAIN if name != "floor"},
-            nested=_from_flat(content["nested"]),
-            layers={int(row["layer"]): _from_flat(row) for row in content["layers"]},
-            how=Intervals(**{key: it for key, it in settings.items() if key != "shares"}),
-        )
+    return score_cells(*estimates(given, how))
 
 
 def train(
@@ -162,7 +164,7 @@ def train(
     folds: int = 5,
     how: Intervals,
     report: Callable[[int, int], None] = lambda *_: None,
-) -> tuple[Figures, Probe, Platt]:
+) -> tuple[Figures, Linear, Platt]:
     """Return the figures of all layers, the probe of the best layer, and its calibration."""
     # The calibration curve, from the sigmoid of a decision value to p, is fitted out of fold.
     # Each label needs as many questions as there are folds, and at least 4.

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
 from operator import add
-from pathlib import Path
 from typing import Literal
 
 from shroom.annotate.base import Item, Scorer, Scores
-from shroom.annotate.words import CHINESE, LANGUAGES, Words, language, language_of
-from shroom.core.problems import ShroomError
-from shroom.detectors.settings import Count, File
+from shroom.annotate.words import LANGUAGES, Words, language_of, versions
+from shroom.detectors.settings import Count
 from shroom.inference.run_settings import Run
 
 #: Added to divisors so that they are not 0.
@@ -31,25 +29,10 @@ class Unigram(Scorer):
     fields = ("unigram_overlap_with_answer_score", "onegram_probs", "top_k_avg_probs_score")
     top_k: Count = 5  # the number of keywords of a generation that are averaged
     language: Literal["auto", "zh", "en", "other"] = "auto"
-    dictionary: File | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._languages = {name: language(name, self.dictionary) for name in LANGUAGES}
-        if self.dictionary is None:
-            return
-        if self.language not in ("auto", CHINESE):
-            raise ShroomError(
-                f"a dictionary is used only for Chinese, but language is {self.language}"
-            )
-        if not Path(self.dictionary).is_file():
-            raise ShroomError(f"dictionary: {self.dictionary}: no such file")
 
     @cached_property
     def identity(self) -> str:
-        names = LANGUAGES if self.language == "auto" else (self.language,)
-        finders = ", ".join(self._languages[name].identity for name in names)
-        return f"unigram 2 top_k={self.top_k} language={self.language} ({finders})"
+        return f"unigram 3 top_k={self.top_k} language={self.language} ({versions()})"
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
         del run  # there is no model
@@ -71,5 +54,5 @@ class Unigram(Scorer):
     def _words(self, question: str, *texts: str) -> tuple[dict[str, Words], Counter[str]]:
         """Return the words of texts, and the frequency of each keyword, refusals included."""
         name = language_of((question, *texts)) if self.language == "auto" else self.language
-        words = {text: self._languages[name].words(text) for text in dict.fromkeys(texts)}
+        words = {text: LANGUAGES[name](text) for text in dict.fromkeys(texts)}
         return words, Counter(keyword for text in texts for keyword in words[text].keywords)

@@ -15,11 +15,10 @@ from shroom.annotate.base import Item, Scorer, Scores, normal
 from shroom.annotate.words import CHINESE, language_of
 from shroom.core.datapoint import pair
 from shroom.core.extras import require
-from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import nli, registry, selfcheck
 from shroom.detectors.embeddings import SentenceEncoder
-from shroom.detectors.settings import Name, Names, converted
+from shroom.detectors.settings import Name, Names
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import plain
@@ -52,10 +51,6 @@ class Similarity(Scorer):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.revision and not self.model:
-            raise ShroomError(
-                "the setting 'revision' requires a model; add a model, or remove 'revision'"
-            )
         if self.detector:
             given = {"model": self.model, "revision": self.revision}
             settings = {name: value for name, value in given.items() if value is not None}
@@ -154,14 +149,13 @@ def _paired(to_answer: NDArray[Any], to_others: NDArray[Any] | None) -> _Similar
 class NLI(Scorer):
     """Compares each normal generation with the answer."""
 
-    # The premise is the answer, after the question if so set, because an answer may be a mere name.
+    # The premise begins with the question, because an answer may be a mere name.
 
     name = "nli"
     fields = ("nli_entailment_score", "nli_contradiction_score")
     uses_precision = True
     model: Names  # sequence classifiers: folders or names on the hub; their mean counts
     revision: Names | None = None  # A commit, tag or branch of each
-    question: bool = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -169,18 +163,14 @@ class NLI(Scorer):
 
     @cached_property
     def identity(self) -> str:
-        return f"nli {self._detector.identity} {self.question}"
+        return f"nli {self._detector.identity}"
 
     def item(self, question: Question, place: int) -> Item:
-        before = f"{question.question} " if self.question else ""
-        return before + question.answer, question.generation[place].text
+        return f"{question.question} {question.answer}", question.generation[place].text
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
         columns = self._detector.probabilities(items, run)[:, [0, 2]]
         return [dict(zip(self.fields, row)) for row in columns.tolist()]
-
-
-Method = Literal["ngram", "nli", "bertscore"]
 
 
 @dataclass(eq=False)
@@ -189,40 +179,20 @@ class SelfCheck(Scorer):
 
     # 1 - p of the detector ``selfcheck`` with the other generations as samples: 1 is agreement.
     # Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5.
-    # A single normal generation has no others to agree with, and gets no scores.
 
     name = "selfcheck"
     uses_precision = True
-    methods: Names = ("ngram",)  # some of ``ngram``, ``nli`` and ``bertscore``
-    nli_model: Name | None = None
-    encoder: Name | None = None
-    nli_revision: Name | None = None  # A commit, tag or branch on the hub
-    encoder_revision: Name | None = None
-    n: int = 1  # the order of the n-grams, from 1 to 9
-    aggregate: str = "average"  # ``average`` or ``max`` of the n-grams' surprise
+    variant: Literal["ngram", "nli", "bertscore"] = "ngram"
+    model: Names | None = None  # an NLI model, or the encoder of ``bertscore``
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._models = {
-            "ngram": (None, None),
-            "nli": (self.nli_model, self.nli_revision),
-            "bertscore": (self.encoder, self.encoder_revision),
-        }
-        self._checks = []
-        for method in self.methods:
-            model, revision = self._models[converted("methods", method, Method)]
-            if method != "ngram" and model is None:
-                setting = "nli_model" if method == "nli" else "encoder"
-                raise ShroomError(f"methods: {method} needs a model; set {setting}")
-            settings: dict[str, Any] = {"variant": method, "model": model, "revision": revision}
-            settings |= {"n": self.n, "aggregate": self.aggregate}
-            self._checks.append(selfcheck.SelfCheck(**settings))
-        self.fields = tuple(f"selfcheck_{method}_score" for method in self.methods)
+        self._check = selfcheck.SelfCheck(variant=self.variant, model=self.model)
+        self.fields = (f"selfcheck_{self.variant}_score",)
 
     @cached_property
     def identity(self) -> str:
-        models = [hub.identity(name, its) for name, its in self._models.values() if name]
-        return f"selfcheck {', '.join(self.methods)} {self.n} {self.aggregate} {models}"
+        return " ".join(["selfcheck 2", self.variant, *map(hub.identity, self.model or ())])
 
     def places(self, question: Question) -> list[int]:
         """Return the places of the normal generations if there are several."""
@@ -234,7 +204,6 @@ class SelfCheck(Scorer):
         return question.generation[place].text, tuple(others)
 
     def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
-        """Return the agreement of each generation with the others, by each method."""
         texts, others = map(list, zip(*items))
-        columns = [(1 - check.against(texts, others, run)).tolist() for check in self._checks]
-        return [dict(zip(self.fields, row)) for row in zip(*columns)]
+        agreement = 1 - self._check.against(texts, others, run)
+        return [{self.fields[0]: score} for score in agreement.tolist()]

@@ -1,1 +1,0 @@
-"""The scorers: a module for each or, for the probe, several."""
