@@ -325,18 +325,6 @@ def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, refused, don
     assert shown.strip().endswith("|fit:in-sample")
 
 
-@pytest.mark.parametrize("others", [False, True])
-def test_the_gold_is_known_in_another_order_by_its_texts(fitted, shroom, tmp_path, others):
-    submission, gold, calibrator = fitted
-    content = [json.loads(path.read_text())[::-1] for path in (submission, gold)]
-    if others:
-        content[1] = [{**row, "hyp": f"other {i}"} for i, row in enumerate(content[1])]
-    moved = [write_json(tmp_path / "moved" / f"{i}.json", it) for i, it in enumerate(content)]
-    code, shown, err = shroom("calibrate", "--apply", calibrator, *moved, "-o", tmp_path / "o.json")
-    assert code == (0 if others else 1)
-    assert "fit:other-gold" in shown if others else "was fitted on" in err
-
-
 def test_the_track_is_that_of_the_name_or_the_only_one(fitted, shroom, refused, tmp_path):
     both, out, one = (tmp_path / name for name in ("both.json", "o.json", fitted[2].name))
     unnamed = write_json(tmp_path / "mine.json", rows(system(10)[0]))
@@ -390,7 +378,6 @@ def test_what_is_made_of_in_sample_predictions_is_marked(
         {"method": []},
         {"threshold": float("nan")},
         {"threshold": 1.5},
-        {"n": "many"},
         {"calibrator": {"slope": 1.0}},
         {"calibrator": {"slope": float("nan"), "intercept": 0.0}},
         {"calibrator": {"slope": -1.0, "intercept": 0.0}},

@@ -17,7 +17,7 @@ from shroom.learners.folds import Places, Split, linked, out_of_fold, random_spl
 from shroom.learners.logistic import Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
 from shroom.prediction.calibration.calibration import Calibration
-from shroom.prediction.calibration.fitted import Fitted, rows_hash
+from shroom.prediction.calibration.fitted import Fitted
 from shroom.prediction.calibration.quality import IN_SAMPLE, TrackQuality
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.check import check
@@ -100,7 +100,7 @@ def calibrate(
         file, fitted = track.predictions.file, fit(p, y, gold_label)
         if method != "none" and (why := _why_flat(p, y, fitted.calibrator)):
             raise ShroomError(f"{file}: {why}")
-        fitted = replace(fitted, gold=track.gold.hash, rows=rows_hash(track.gold))
+        fitted = replace(fitted, gold=track.gold.hash)
         if in_sample:
             results.append(TrackQuality.of(track, fitted, IN_SAMPLE))
             continue

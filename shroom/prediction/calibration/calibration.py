@@ -114,9 +114,6 @@ class Calibration(Result):
 
 def calibrator_text(results: Sequence[TrackQuality]) -> str:
     """Return the text of the file for fitted calibrators and their figures."""
-    tracks = {
-        result.track: {**result.to_dict(), "gold": result.fitted.gold, "rows": result.fitted.rows}
-        for result in results
-    }
+    tracks = {result.track: {**result.to_dict(), "gold": result.fitted.gold} for result in results}
     content = {"shroom_calibrator": 1, "shroom": __version__, "tracks": tracks}
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
