@@ -98,8 +98,12 @@ def calibrate(
     for track in tracks:
         _, p, gold_label, y = track.columns
         file, fitted = track.predictions.file, fit(p, y, gold_label)
-        if method != "none" and (why := _why_flat(p, y, fitted.calibrator)):
-            raise ShroomError(f"{file}: {why}")
+        if not fitted.calibrator.rises:
+            raise ShroomError(
+                f"{file}: p does not increase with the share of annotators who chose "
+                "Hallucination, and a calibrator never inverts p; check the gold; if p is the "
+                "probability of Not Hallucination, replace it with 1 - p"
+            )
         fitted = replace(fitted, gold=track.gold.hash)
         if in_sample:
             results.append(TrackQuality.of(track, fitted, IN_SAMPLE))
@@ -142,21 +146,3 @@ def cross_validated(
 
     label, calibrated = np.array(out_of_fold(predict, splits)).T
     return label == 1, calibrated
-
-
-def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
-    """Return why nothing can be calibrated; an empty text if it can."""
-    if np.ptp(p) == 0:
-        return "p is the same for all items, so there is nothing to calibrate; check the submission"
-    if np.ptp(y) == 0:
-        return (
-            "the share of votes for Hallucination is the same for all items, so there is nothing "
-            "to fit; use other gold labels"
-        )
-    if calibrator.rises:
-        return ""
-    return (
-        "p does not increase with the share of annotators who chose Hallucination, and a "
-        "calibrator never inverts p; check the gold; if p is the probability of Not "
-        "Hallucination, replace it with 1 - p"
-    )
