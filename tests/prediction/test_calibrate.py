@@ -17,7 +17,7 @@ from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature, s
 from shroom.learners.folds import random_splits
 from shroom.learners.logistic import log_odds
 from shroom.metrics.calibration import log_loss
-from shroom.prediction.calibration.calibrate import calibrate, cross_validated, fitted_on
+from shroom.prediction.calibration import calibrate, cross_validated, fitted_on
 from shroom.scoring.tables import Estimate
 
 CURVES = ("platt", "isotonic", "temperature")

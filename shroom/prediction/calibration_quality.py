@@ -20,7 +20,7 @@ from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import auroc, average_precision
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.metrics.reliability import BINS, Reliability, reliability
-from shroom.prediction.calibration.fitted import Fitted
+from shroom.prediction.fitted_calibrators import Fitted
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.display.text import ends, figure, footnote
 from shroom.scoring.result import Plain, signature
