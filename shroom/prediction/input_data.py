@@ -70,16 +70,13 @@ def datapoints_by_file(
     source: Source | None, files: Collection[str], edition: Edition, *, strict: bool = False
 ) -> dict[str, list[Datapoint]]:
     """Return the datapoints of files by name; unless ``strict``, skip files with problems."""
-    problems, found = Problems(), {}
-    documents = [] if source is None else documents_among_others(source, problems, edition)
-    for document in documents:
-        if strict and problems.errors:
-            raise InvalidInput(problems)
+    found, reported = {}, Problems()  # by the check of the same source
+    for document in [] if source is None else documents_among_others(source, reported, edition):
         if document.file in files:
             problems = Problems()
             file = from_document(document, problems, edition)
             if file is not None and not problems.errors:
                 found[document.file] = file.datapoints
-    if strict and problems.errors:
-        raise InvalidInput(problems)
+            elif strict:
+                raise InvalidInput(problems)
     return found

@@ -19,7 +19,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.paths import RUN_RECORD, is_inside, is_junk
 from shroom.core.printing import counted
-from shroom.core.problems import InvalidInput, Problems, ShroomError, show
+from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import plug_in_errors
 from shroom.detectors.base import Detector
 from shroom.detectors.registry import Recipe
@@ -36,18 +36,16 @@ RETRIES = 3
 
 def files_in(data: str) -> dict[str, Path]:
     """Return the files to predict by their names below the folder, without Spark's empty files."""
-    root = Path(data)
-    if root.is_file():
-        return {root.name: root}
-    files = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*"))}
-    found = {
-        name: path
-        for name, path in files.items()
-        if name.lower().endswith(JSON) and not is_junk(name) and path.stat().st_size
-    }
-    if not found:
-        raise ShroomError(f"{data} contains no file named {', '.join(f'*{it}' for it in JSON)}")
-    return found
+    root, files = Path(data), dict[str, Path]()
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if name.lower().endswith(JSON) and not is_junk(name) and path.stat().st_size:
+            files[name] = path
+    if not files:
+        raise ShroomError(
+            f"{data}: expected a folder with files named {', '.join(f'*{it}' for it in JSON)}"
+        )
+    return files
 
 
 def unfinished(files: Mapping[str, Path], out: Path) -> dict[str, Path]:
@@ -70,12 +68,10 @@ def check_output(out: str, data: str, record: Mapping[str, Any], *, resume: bool
         )
     else:
         before, now = json.loads(path.read_bytes()), json.loads(json.dumps(record, default=str))
-        for key, value in now.items():
-            if before.get(key) != value:
-                raise ShroomError(
-                    f"{path} belongs to a run with {key} {show(before.get(key))}, but this run has "
-                    f"{show(value)}; choose another folder"
-                )
+        if other := [key for key, value in now.items() if before.get(key) != value]:
+            raise ShroomError(
+                f"{path} belongs to a run with different {', '.join(other)}; choose another folder"
+            )
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def test_each_file_is_what_one_process_makes_of_it(data, tmp_path, single):
 
 
 def test_a_folder_without_files_is_told(tmp_path):
-    with pytest.raises(ShroomError, match=r"contains no file named \*\.json, \*\.jsonl, "):
+    with pytest.raises(ShroomError, match=r"expected a folder with files named \*\.json, "):
         files_in(str(tmp_path))
 
 
@@ -142,8 +142,8 @@ def test_a_folder_of_another_run_is_refused(data, tmp_path):
 
     refused("already contains the results of a run; add --resume to continue", resume=False)
     other = replace(LEXICAL, settings={"threshold": 0.25})
-    refused(r"belongs to a run with settings \{\}, but this run has", recipe=other)
-    refused('belongs to a run with recipe "lexical", but this', recipe=Recipe.of("unigram"))
+    refused("belongs to a run with different settings; choose", recipe=other)
+    refused("with different recipe, detector, weights;", recipe=Recipe.of("unigram"))
     (out / "run.json").unlink()
     refused(r"out is not empty and has no run\.json; choose another folder")
     assert contents(out) == before
