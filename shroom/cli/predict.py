@@ -199,7 +199,7 @@ def _predict_on_ray(
     if run.device not in (None, "cpu", "cuda"):
         raise click.UsageError(f"--engine ray accepts --device cpu or cuda, got {run.device}")
     record = run_record(recipe, recipe.make(), precision=run.precision)
-    ray_data.check_output(output, data, record, resume=resume)
+    record = ray_data.started(output, data, record, resume=resume)
     files, out = ray_data.files_in(data), Path(output)
     missing = ray_data.unfinished(files, out)
 

@@ -53,25 +53,27 @@ def unfinished(files: Mapping[str, Path], out: Path) -> dict[str, Path]:
     return {name: path for name, path in files.items() if not (out / name).exists()}
 
 
-def check_output(out: str, data: str, record: Mapping[str, Any], *, resume: bool) -> None:
-    """Raise an error unless the folder is new, or has the results of the run to continue."""
+def started(out: str, data: str, record: dict[str, Any], *, resume: bool) -> dict[str, Any]:
+    """Return the record of a new run, or of the run to continue; refuse any other output."""
     path = Path(out, RUN_RECORD)
     if is_inside(out, data):
         raise ShroomError(f"{out} is inside the data folder; choose another folder")
     if not path.exists():
         if path.parent.exists() and any(path.parent.iterdir()):
             raise ShroomError(f"{out} is not empty and has no {path.name}; choose another folder")
-    elif not resume:
+        return {**record, "in_sample": {}}
+    if not resume:
         raise ShroomError(
             f"{out} already contains the results of a run; add --resume to continue this run, or "
             "choose another folder"
         )
-    else:
-        before, now = json.loads(path.read_bytes()), json.loads(json.dumps(record, default=str))
-        if other := [key for key, value in now.items() if before.get(key) != value]:
-            raise ShroomError(
-                f"{path} belongs to a run with different {', '.join(other)}; choose another folder"
-            )
+    before = json.loads(path.read_bytes())
+    now = json.loads(json.dumps(record, default=str))
+    if other := [key for key, value in now.items() if before.get(key) != value]:
+        raise ShroomError(
+            f"{path} belongs to a run with different {', '.join(other)}; choose another folder"
+        )
+    return {"in_sample": {}, **before}
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Outcome:
     content: bytes = b""  # empty if there are none
     problems: Problems = field(default_factory=Problems)
     notes: tuple[str, ...] = ()
+    in_sample: int = 0  # the number of items that the detector was fitted on
     stop: str = ""  # why no file can be predicted; empty if files can be
 
 
@@ -120,7 +123,8 @@ class Worker:
                 names = [Path(name).name]
                 made = predict_files(self._detector, files, names, self._run, self._edition)
             (content,) = made.files.values()
-            outcome = Outcome(name, content, problems, made.notes)
+            in_sample = sum(made.in_sample.values())
+            outcome = Outcome(name, content, problems, made.notes, in_sample)
         except InvalidInput as error:
             outcome = Outcome(name, problems=error.problems)
         except ShroomError as error:
@@ -205,7 +209,7 @@ def write_outcomes(
     judged: Generator[Outcome, None, None],
     missing: dict[str, Path],
     out: Path,
-    record: Mapping[str, Any],
+    record: dict[str, Any],
     *,
     report: Callable[[int, int], None],
     note: Callable[[str], None],
@@ -220,8 +224,9 @@ def write_outcomes(
             for text in outcome.notes:
                 note(f"{outcome.name}: {text}")
             if outcome.content:
-                if not (out / RUN_RECORD).exists():
-                    write_record(out / RUN_RECORD, record)
+                if outcome.in_sample:
+                    record["in_sample"][outcome.name] = outcome.in_sample
+                write_record(out / RUN_RECORD, record)
                 write_atomically(out / outcome.name, outcome.content)
                 del missing[outcome.name]
                 report(n - len(missing), n)

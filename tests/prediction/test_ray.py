@@ -20,7 +20,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.registry import Recipe
 from shroom.inference.run_settings import RUN
 from shroom.prediction import ray_data
-from shroom.prediction.ray_data import Worker, check_output, files_in, unfinished, write_outcomes
+from shroom.prediction.ray_data import Worker, files_in, started, unfinished, write_outcomes
 from shroom.prediction.submission_files import run_record
 from shroom.scoring.editions.files import default
 
@@ -85,8 +85,7 @@ def here(files, worker):
 
 def predicted(data, out, judge=here, *, resume=False, recipe=LEXICAL, notes=None) -> Problems:
     """Predict the files of a folder, and return the warnings."""
-    record = run_record(recipe, recipe.make())
-    check_output(str(out), str(data), record, resume=resume)
+    record = started(str(out), str(data), run_record(recipe, recipe.make()), resume=resume)
     missing = unfinished(files_in(str(data)), out)
     judged = judge(dict(missing), Worker(recipe, RUN, default()))
     note = ([] if notes is None else notes).append
@@ -161,6 +160,17 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     wrong.write_bytes(good)
     predicted(data, out, resume=True)
     assert len(contents(out)) == N
+
+
+def test_items_of_the_fit_are_marked_also_by_a_run_that_goes_on(tmp_path, in_json):
+    def judge(files, worker):
+        yield from (replace(it, in_sample=7) for it in here(files, worker))
+
+    predicted(SAMPLE, tmp_path / "out", judge)
+    (tmp_path / "out" / "val.model-aware.json").unlink()
+    predicted(SAMPLE, tmp_path / "out", resume=True)
+    results = in_json("score", tmp_path / "out", SAMPLE, "--no-ci")["results"]
+    assert [result["in_sample"] for result in results] == [7, 7]
 
 
 # --- a real cluster
