@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shroom.evaluation.comparison import compare
     from shroom.evaluation.leaderboard import leaderboard
     from shroom.evaluation.matrix.matrix import evaluate
-    from shroom.prediction.calibration.calibrate import calibrate
+    from shroom.prediction.calibration import calibrate
     from shroom.prediction.ensemble import ensemble
     from shroom.prediction.predictions import predict
     from shroom.scoring.annotator_agreement import agreement
@@ -52,7 +52,7 @@ _LATER = {
     "ShroomError": "shroom.core.problems",
     "__version__": "shroom.core.version",
     "agreement": "shroom.scoring.annotator_agreement",
-    "calibrate": "shroom.prediction.calibration.calibrate",
+    "calibrate": "shroom.prediction.calibration",
     "check": "shroom.scoring.check",
     "compare": "shroom.evaluation.comparison",
     "describe": "shroom.datasets.description",

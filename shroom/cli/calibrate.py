@@ -76,8 +76,7 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
 
 
 def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> Outcome:
-    from shroom.prediction.calibration.calibrate import calibrate
-    from shroom.prediction.calibration.calibration import calibrator_text
+    from shroom.prediction.calibration import calibrate, calibrator_text
 
     check_targets([given.output], [submission, gold])
     settings = {name: getattr(given, name) for name in (*_FITTING, "edition", "in_sample")}
@@ -102,9 +101,9 @@ def _notes(calibration: Any) -> Iterator[str]:
 
 
 def _apply(submission: str, gold: str | None, *, given: SimpleNamespace) -> Outcome | None:
-    from shroom.prediction.calibration.calibration import Calibration
-    from shroom.prediction.calibration.fitted import applied, calibrators_in, fitted_for
-    from shroom.prediction.calibration.quality import TrackQuality
+    from shroom.prediction.calibration import Calibration
+    from shroom.prediction.calibration_quality import TrackQuality
+    from shroom.prediction.fitted_calibrators import applied, calibrators_in, fitted_for
     from shroom.scoring.check import check
 
     fitted = calibrators_in(given.calibrator)

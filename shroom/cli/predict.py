@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ from shroom.cli.running import (
     shown_progress,
     watched,
 )
-from shroom.core.atomic_writing import check_targets, names_a_file, names_a_zip, prepare
+from shroom.core.atomic_writing import check_targets, prepare
 from shroom.core.json_writing import json_lines
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
@@ -39,7 +39,7 @@ from shroom.core.registry import check_settings, settings_of
 from shroom.datasets.registry import guess
 from shroom.detectors.registry import Recipe, check_annotation
 from shroom.inference.run_settings import Run
-from shroom.inference.store import PARTIAL, kept
+from shroom.inference.store import PARTIAL
 from shroom.prediction.input_data import read_data
 from shroom.prediction.predictions import predict_files
 from shroom.prediction.submission_files import (
@@ -56,8 +56,11 @@ def _ray(values: dict[str, Any]) -> dict[str, Any] | None:
     """Return the arguments of the cluster; ``None`` without Ray."""
     cluster = {name: values.pop(name) for name in ("address", "workers")}
     if values.pop("engine") == "ray":
-        if values["dry_run"] or values["max_cost"] is not None:
-            raise click.UsageError("--dry-run and --max-cost cannot be combined with --engine ray")
+        if any(map(values.get, ("dry_run", "in_sample", "max_cost", "split"))):
+            raise click.UsageError(
+                "--dry-run, --in-sample, --max-cost and --split cannot be combined with --engine "
+                "ray"
+            )
         return cluster
     if any(cluster.values()):
         raise click.UsageError("--address and --workers require --engine ray")
@@ -121,7 +124,7 @@ def command(
     """
     given = SimpleNamespace(**options)
     ray, kind = given.ray, edition.annotation.kind
-    named, data = detector_and_data(arguments, anywhere=ray is not None, kind=kind)
+    named, data = detector_and_data(arguments, kind=kind)
     own = {name: options[name] for name in ("model", "threshold", "max_cost")}
     recipe = recipe_of(named, given.settings, **own)
     recipe = replace(recipe, data=(given.split,)) if given.split else recipe
@@ -142,7 +145,7 @@ def command(
             "--in-sample needs an output folder, whose run.json marks the scores as in-sample"
         )
     if ray is not None and output is not None:
-        _predict_on_ray(recipe, data, output, run.bare(), edition, resume=given.resume, **ray)
+        _predict_on_ray(recipe, data, output, run, edition, resume=given.resume, **ray)
         return
     splits = recipe.data or edition.submitted
     files = read_aloud(read_data, data, splits=splits, edition=edition)
@@ -178,8 +181,9 @@ def command(
         predictions.write(output, inputs)
     if record:
         scores = scores_of(output, data, names, edition)
-        about = predictions.about, scores, seconds, run.precisions
-        write_record(record, run_record(recipe, detector, *about))
+        about = {"seconds": round(seconds, 1), **predictions.about, "scores": scores}
+        precision = "+".join(sorted(run.precisions)) or None
+        write_record(record, run_record(recipe, detector, precision=precision, **about))
     made = counted(sum(len(file.datapoints) for file in files), "prediction")
     say([f"wrote {made} to {output}"])
 
@@ -187,58 +191,30 @@ def command(
 def _predict_on_ray(
     recipe: Recipe, data: str, output: str, run: Run, edition: Edition, *, resume: bool, **ray: Any
 ) -> None:
-    """Predict the shards of the data; ``ray`` has the arguments of the cluster."""
-    from shroom.prediction.ray.cluster import outcomes
-    from shroom.prediction.ray.manifest import (
-        MANIFEST,
-        SUBMISSION,
-        Manifest,
-        run_shards,
-        write_submission,
-    )
-    from shroom.prediction.ray.shards import Place, shards_of
+    """Predict the files of a folder; ``ray`` has the arguments of the cluster."""
+    from shroom.prediction import ray_data
 
-    if output == "-" or names_a_file(output) or names_a_zip(output):
+    if record_path(output) is None:
         raise click.UsageError(f"--engine ray writes a folder, but {output} is not a folder")
     if run.device not in (None, "cpu", "cuda"):
         raise click.UsageError(f"--engine ray accepts --device cpu or cuda, got {run.device}")
-    shards = shards_of(data, recipe.data, edition)
-    out = Place(output)
-    if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
-        raise ShroomError(f"{output} is inside the data folder; choose another folder")
-    # Object stores have no locks.
-    with nullcontext() if out.is_uri else _reserved(Path(output), MANIFEST + PARTIAL):
-        manifest = Manifest(out, shards, recipe, run, resume=resume)
-        judged = outcomes(manifest.missing, recipe, run=run, **ray)
+    record = run_record(recipe, recipe.make(), precision=run.precision)
+    record = ray_data.started(output, data, record, resume=resume)
+    files, out = ray_data.files_in(data), Path(output)
+    missing = ray_data.unfinished(files, out)
 
-        def done() -> str:
-            return f"finished shards: {len(shards) - len(manifest.missing)} of {len(shards)}"
+    def done() -> str:
+        return f"finished files: {len(files) - len(missing)} of {len(files)}"
 
-        if len(manifest.missing) < len(shards):
-            note(done())
-        with (
-            if_interrupted(lambda: f"{done()}; to continue, add --resume"),
-            shown_progress("shards") as report,
-        ):
-            say(run_shards(manifest, judged, report=report, note=note))
-        written = write_submission(out, shards)
-    parts = f"{counted(len(shards), 'part')} and {MANIFEST}"
-    say([f"wrote {counted(manifest.rows, 'prediction')} to {output}: {parts}"])
-    if written:
-        say([f"wrote the submission to {out.of(SUBMISSION)}"])
-
-
-@contextmanager
-def _reserved(folder: Path, name: str) -> Iterator[None]:
-    """Lock a folder against other runs by an empty store; remove a new folder if it stays empty."""
-    is_new, hint = not folder.exists(), "wait until it ends, or choose another folder"
-    try:
-        with kept(folder / name, note, resume=True, hint=hint):
-            yield
-    finally:
-        if is_new:
-            with suppress(OSError):  # it has files now
-                folder.rmdir()
+    if len(missing) < len(files):
+        note(done())
+    outcomes = ray_data.outcomes(missing, recipe, run, edition, **ray)
+    with (
+        if_interrupted(lambda: f"{done()}; to continue, add --resume"),
+        shown_progress("files") as report,
+    ):
+        say(ray_data.write_outcomes(outcomes, missing, out, record, report=report, note=note))
+    say([f"wrote predictions for {counted(len(files), 'file')} to {output}"])
 
 
 def _predict_segments(

@@ -83,10 +83,7 @@ NO_CACHE = flag(
 )
 
 
-def detector_and_data(
-    arguments: tuple[str, ...], *, anywhere: bool = False, kind: str = "binary"
-) -> tuple[str, str]:
-    """Return the detector and the data; with ``anywhere``, the data may be a URL."""
+def detector_and_data(arguments: tuple[str, ...], *, kind: str = "binary") -> tuple[str, str]:
     expected = "expected DATA, or DETECTOR and DATA"
     if len(arguments) > 2:
         raise click.UsageError(f"{expected}, got {len(arguments)} arguments")
@@ -96,8 +93,7 @@ def detector_and_data(
     for name in named:
         if name not in REGISTRY and not name.endswith((".toml", ".py")) and Path(name).exists():
             raise click.UsageError(f"{name} is not a detector; {expected}")
-    if not anywhere or "://" not in data:
-        data = INPUT.convert(data, None, None)
+    data = INPUT.convert(data, None, None)
     return (named[0] if named else DEFAULTS.get(kind, DEFAULT)), data
 
 

@@ -107,9 +107,6 @@ def ensemble(
         trained = read(trained_on, problems, own, gold=train_gold)
         combined = _weighted(trained, judged, notes)
     else:
-        if len(sources) == 1:
-            lone = f"{sources[0]} is the only submission, so there is nothing to combine"
-            notes.append(f"note: {lone}")
         combined = [METHODS[method](members.p, members.label) for members in judged]
     files = [
         PredictionFile(
@@ -148,29 +145,21 @@ def _weighted(
 ) -> list[Combined]:
     """Return the predictions of fitted weights for each track, and note their figures."""
     points = [point for members in trained for point in members.datapoints]
-    if seen := _seen(points, trained, judged):
-        notes.append(f"note: the training gold contains {seen} of the datapoints to predict")
+    _refuse_seen(points, trained, judged)
     with_tasks = all(members.datapoints for members in (*trained, *judged))
-    has_texts = np.repeat(
-        [bool(members.datapoints) for members in trained],
-        [members.against.n for members in trained],
-    )
-    group = len(points) + np.arange(len(has_texts))
-    group[has_texts] = linked(points)
+    n = sum(members.against.n for members in trained)
     data = Training(
         *_columns(trained, with_tasks=with_tasks),
         np.concatenate([members.against.p for members in trained]),
         np.concatenate([members.against.label == 1 for members in trained]),
-        group,
+        linked(points) if len(points) == n else np.arange(n),
     )
     data.refuse_too_little()
     notes += _figures(trained, cross_validated(data))
     fitted = Weighted.fit(data)
-    by_task = "".join(
-        f"; for the task {task}, if p > {value:g}" for task, value in fitted.thresholds.items()
-    )
-    limit = f"Hallucination if p > {fitted.threshold:g}{by_task}"
-    notes.append(f"inverse penalty {fitted.c:g}; {limit}")
+    limits = [f"Hallucination if p > {fitted.threshold:g}"]
+    limits += [f"for the task {task}, if p > {it:g}" for task, it in fitted.thresholds.items()]
+    notes.append("; ".join(limits))
     return [fitted.predict(*_columns([members], with_tasks=with_tasks)) for members in judged]
 
 
@@ -184,27 +173,21 @@ def _columns(members: Sequence[Members], *, with_tasks: bool) -> tuple[Floats, W
 
 
 def _figures(trained: Sequence[Members], predictions: Combined) -> list[str]:
-    """Return a verdict and the lines of a table: the ensemble's scores, and the best submission's.
+    """Return the lines of a table: the ensemble's scores, and those of the best submission.
 
     The best submission is chosen for each score on the items that it is scored on.
     """
-    rows, wins = list[Row](), np.zeros(2, int)
+    rows = list[Row]()
     ends = np.cumsum([members.against.n for members in trained])[:-1]
     labels, p = np.split(predictions.label, ends), np.split(predictions.p, ends)
     for members, label, p_here in zip(trained, labels, p):
         gold = members.against
-        own = _scores(label, p_here, gold)
         best = np.fmax.reduce([_scores(*each, gold) for each in zip(members.label.T, members.p.T)])
-        wins += np.array(own) > best
+        own = _scores(label, p_here, gold)
         for name, n, scores in ((str(members.name), gold.n, own), ("  best submission", "", best)):
             rows.append((name, n, *(None if math.isnan(it) else float(it) for it in scores)))
     heads = f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"
-    tracks = counted(len(trained), "track")
-    verdict = (
-        f"Out of fold, the ensemble beats the best submission on {wins[0]} of {tracks} in accuracy "
-        f"and on {wins[1]} of {tracks} in rho. The differences are not tested."
-    )
-    return [verdict, *text([Table(heads=heads, rows=rows)]).splitlines()]
+    return text([Table(heads=heads, rows=rows)]).splitlines()
 
 
 def _scores(label: Flags, p: Floats, gold: Rows) -> tuple[float, float]:
@@ -274,19 +257,16 @@ def read(
     ]
 
 
-def _seen(
+def _refuse_seen(
     points: Sequence[Datapoint], trained: Sequence[Members], judged: Sequence[Members]
-) -> int:
-    """Return how many datapoints are also in the training gold; refuse a track if half are."""
-    items, total = TrainingItems.of(points), 0
+) -> None:
+    """Raise an error if half of a track's datapoints, or its p, are those of the training gold."""
+    items = TrainingItems.of(points)
     for track in judged:
-        seen = int(items.contain(track.datapoints).sum())
-        total += seen
         is_same = any(np.array_equal(track.p, other.p) for other in trained)
-        if is_same or seen * 2 >= max(track.against.n, 1):
+        if is_same or items.contain(track.datapoints).sum() * 2 >= track.against.n:
             raise ShroomError(
                 f"{track.file} contains datapoints of the training gold, so its scores would be "
                 "too optimistic; use submissions for other data (for the training "
                 "gold, see the out-of-fold figures)"
             )
-    return total

@@ -90,24 +90,18 @@ class Training(NamedTuple):
 
     def refuse_too_little(self) -> None:
         """Raise :class:`ShroomError` for constant p, a single label, or too few datapoints."""
-        if not np.ptp(self.values, axis=0).any():
-            why = "in every submission, p is the same for all training items"
-            fix = "use other submissions"
-        elif self.label.all() or not self.label.any():
-            why = "the training gold has the same label on every item"
-            fix = "use other data, or --method mean"
-        elif len(np.unique(self.groups)) < _FEWEST:
-            why = f"the training gold has fewer than {_FEWEST} different datapoints"
-            fix = "use more data, or --method mean"
-        else:
-            return
-        raise ShroomError(f"{why}, so no weights can be fitted; {fix}")
+        is_constant = self.label.all() or not self.label.any() or not np.ptp(self.values, 0).any()
+        if is_constant or len(np.unique(self.groups)) < _FEWEST:
+            raise ShroomError(
+                "no weights can be fitted: expected a training gold with both labels and at least "
+                f"{_FEWEST} different datapoints, and submissions whose p varies; use other data, "
+                "or --method mean"
+            )
 
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
     model: Logistic
-    c: float  # the chosen inverse strength of the penalty
     threshold: float  # the label is Hallucination if p is greater
     thresholds: dict[str, float]  # of tasks that have their own
 
@@ -123,7 +117,7 @@ class Weighted:
         unseen = dict(zip(STRENGTHS, p.T))
         best = min(STRENGTHS, key=lambda c: log_loss(unseen[c], data.p))
         thresholds = thresholds_by_task(unseen[best], data.label, data.tasks)
-        return cls(data.fitted(best), best, *thresholds)
+        return cls(data.fitted(best), *thresholds)
 
     def predict(self, values: Floats, tasks: Words) -> Combined:
         """Return labels and p of datapoints, given as in :class:`Training`."""

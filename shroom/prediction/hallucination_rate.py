@@ -14,7 +14,6 @@ from shroom.core.datapoint import Datapoint, Label
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
-from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.prediction_powered import Estimate, labels_for_half, prediction_powered_mean
 from shroom.scoring.display.text import ends, figure
@@ -24,10 +23,6 @@ from shroom.scoring.tables import Row, Table
 
 #: The minimum number of labelled items for an estimate.
 MIN_LABELLED = 30
-_NO_TASKS = (
-    "the task of some items is unknown, so the interval is valid only if the outputs and the "
-    "labelled items have the same mix of tasks"
-)
 
 
 @dataclass(frozen=True)
@@ -61,14 +56,10 @@ class HallucinationRate(Result):
     confidence: float
     groups: list[GroupRate]
     out_of_fold: int = 0
-    labelled_outputs: int = 0
-    warning: str = ""
 
     def __repr__(self) -> str:
-        rate, outputs = (
-            _shown(self.groups[0].corrected),
-            counted(self.groups[0].n_outputs, "output"),
-        )
+        rate, n = _shown(self.groups[0].corrected), self.groups[0].n_outputs
+        outputs = counted(n, "output")
         return f"HallucinationRate({rate} {rate.ends}, {outputs}, {self.detector})"
 
     @property
@@ -76,16 +67,10 @@ class HallucinationRate(Result):
         """The rate with its interval, and the data that it rests on."""
         whole = self.groups[0]
         rate = _shown(whole.corrected)
-        mix = " with the same mix of tasks" if self.warning else ""
-        doubt = ""
-        if self.labelled_outputs:
-            both = counted(self.labelled_outputs, "labelled output")
-            doubt = f" The interval is too narrow, because the two inputs share {both}."
         return (
             f"The hallucination rate is {figure(rate.value)} ({self._confidence} {ends(rate.ci)})."
-            f"{doubt} The rate is estimated from {self.detector}'s predictions for "
-            f"{whole.n_outputs} outputs and from {whole.n_labelled} labelled outputs, which must "
-            f"be a random sample{mix}."
+            f" The rate is estimated from {self.detector}'s predictions for {whole.n_outputs} "
+            f"outputs and from {whole.n_labelled} labelled outputs, which must be a random sample."
         )
 
     @property
@@ -112,13 +97,7 @@ class HallucinationRate(Result):
                 f"{self.detector} was fitted on {self.out_of_fold} of the labelled outputs, for "
                 "which it returns out-of-fold p"
             )
-        if self.labelled_outputs:
-            notes.append(
-                f"both inputs contain {counted(self.labelled_outputs, 'labelled output')}; to "
-                "avoid counting an output twice, remove it from one input"
-            )
-        warning = [f"warning: {self.warning}"] if self.warning else []
-        return [Table(notes=warning), rates, Table(notes=notes)]
+        return [rates, Table(notes=notes)]
 
 
 def hallucination_rate(
@@ -149,8 +128,8 @@ def hallucination_rate(
     ------
     ShroomError
         If there are fewer than two outputs, fewer than :data:`MIN_LABELLED` labelled items, or
-        fewer than two labelled items of a task; or if the detector was fitted on labelled items
-        and has no out-of-fold p for them.
+        fewer than two labelled items of a task; if only some items have a task; or if the
+        detector was fitted on labelled items and has no out-of-fold p for them.
 
     Examples
     --------
@@ -163,10 +142,8 @@ def hallucination_rate(
     """
     labelled = [point for point in labelled if point.label is not None]
     tasks, of_labelled = _words(outputs, "task.name"), _words(labelled, "task.name")
-    warning = ""
     if "" in {*tasks, *of_labelled} and len({*tasks, *of_labelled}) > 1:
-        warning = _NO_TASKS
-        tasks, of_labelled = np.full(len(outputs), ""), np.full(len(labelled), "")
+        raise ShroomError("some items have a task, but others do not; add a task to all items")
     kept = np.isin(of_labelled, tasks)
     labelled, of_labelled = list(compress(labelled, kept)), of_labelled[kept]
     if len(labelled) < MIN_LABELLED or len(outputs) < 2:
@@ -204,8 +181,7 @@ def hallucination_rate(
         naive = float(flagged[here].mean())
         groups.append(GroupRate(by, group, n, n_labelled, naive, *estimates))
     out_of_fold = int(detector.out_of_fold_items(labelled, run).sum())
-    both = int(TrainingItems.of(labelled).contain(outputs).sum())
-    return HallucinationRate(detector.name, confidence, groups, out_of_fold, both, warning)
+    return HallucinationRate(detector.name, confidence, groups, out_of_fold)
 
 
 def _words(points: Sequence[Datapoint], attribute: str) -> NDArray[np.str_]:

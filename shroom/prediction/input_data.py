@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
@@ -15,7 +16,7 @@ from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.rows import Role
 
 
-def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
+def _check(file: DataFile, problems: Problems, edition: Edition) -> None:
     """Report each datapoint that cannot be predicted, or cannot be part of a submission."""
     seen: set[int | str | None] = set()
     have_ids = any(point.id is not None for point in file.datapoints)
@@ -37,24 +38,19 @@ def read_data(
     data: Data, problems: Problems, splits: tuple[str, ...], edition: Edition
 ) -> list[DataFile]:
     """Return the files to predict: a single file, or the latest files of these splits."""
-
-    def choose(documents: list[Document]) -> list[Document]:
-        return select_documents(documents, splits, edition)
-
+    choose = partial(_latest, splits=splits, edition=edition)
     files = read_files(data, problems, choose, edition)
     if not files:
         expected = edition.expected_name(splits, "data")
         raise ShroomError(f"{as_source(data, 'data')} contains no file named {expected}")
     for file in files:
-        check_data(file, problems, edition)
+        _check(file, problems, edition)
     if problems.errors:
         raise InvalidInput(problems)
     return files
 
 
-def select_documents(
-    documents: list[Document], splits: tuple[str, ...], edition: Edition
-) -> list[Document]:
+def _latest(documents: list[Document], splits: tuple[str, ...], edition: Edition) -> list[Document]:
     """Return a single document, or the latest documents of these splits."""
     if len(documents) == 1:
         return documents
@@ -70,16 +66,13 @@ def datapoints_by_file(
     source: Source | None, files: Collection[str], edition: Edition, *, strict: bool = False
 ) -> dict[str, list[Datapoint]]:
     """Return the datapoints of files by name; unless ``strict``, skip files with problems."""
-    problems, found = Problems(), {}
-    documents = [] if source is None else documents_among_others(source, problems, edition)
-    for document in documents:
-        if strict and problems.errors:
-            raise InvalidInput(problems)
+    found, reported = {}, Problems()  # by the check of the same source
+    for document in [] if source is None else documents_among_others(source, reported, edition):
         if document.file in files:
             problems = Problems()
             file = from_document(document, problems, edition)
             if file is not None and not problems.errors:
                 found[document.file] = file.datapoints
-    if strict and problems.errors:
-        raise InvalidInput(problems)
+            elif strict:
+                raise InvalidInput(problems)
     return found

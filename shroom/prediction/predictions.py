@@ -272,8 +272,7 @@ def predict_files(
         counts = {file.base: int(mask(file.datapoints, noted).sum()) for file in files}
         about[kind] = {base: n for base, n in counts.items() if n}
         if n := sum(counts.values()):
-            by_file = ", ".join(f"{base}: {count}" for base, count in about[kind].items())
-            items = f"{n} of {sum(sizes.values())} items{f' ({by_file})' if len(files) > 1 else ''}"
+            items = f"{n} of {sum(sizes.values())} items"
             note(f"{detector.name} was fitted on the texts of {items}; their p is {effect}")
     made = []
     for name, file in zip(names, files):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -32,11 +32,6 @@ def json_list(columns: Mapping[str, list[Any]], ids: Any, edition: Edition) -> s
     return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
 
 
-def list_of(lines: Iterable[bytes]) -> bytes:
-    """Return JSON Lines as the JSON list that :func:`json_list` writes."""
-    return b"[\n" + b"".join(lines).removesuffix(b"\n").replace(b"\n", b",\n") + b"\n]\n"
-
-
 def name_for(name: Name | None, out: Source, data_name: str, edition: Edition) -> str:
     """Return the name of a file of predictions; a zip or a folder needs split and track."""
     if name is not None and name.split in edition.submitted:
@@ -57,15 +52,8 @@ PACKAGES = (
 )
 
 
-def run_record(
-    recipe: Recipe,
-    detector: Detector,
-    about: Mapping[str, Any],
-    scores: list[dict[str, Any]],
-    seconds: float,
-    precisions: Collection[str] = (),
-) -> dict[str, Any]:
-    """Return the record of a run; ``seconds`` go from loading to the last prediction."""
+def run_record(recipe: Recipe, detector: Detector, **about: Any) -> dict[str, Any]:
+    """Return the record of a run: the detector, what is known about the run, and versions."""
     versions = {"shroom-kit": __version__, "python": platform.python_version()}
     for package in PACKAGES:
         with suppress(metadata.PackageNotFoundError):
@@ -75,10 +63,7 @@ def run_record(
         "detector": recipe.detector,
         "settings": dict(recipe.settings),
         "weights": detector.identity,
-        "precision": "+".join(sorted(precisions)) or None,
-        "seconds": round(seconds, 1),
         **about,
-        "scores": scores,
         "versions": versions,
     }
 

@@ -19,10 +19,12 @@ from shroom.core import registry
 from shroom.core.problems import ShroomError
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.detectors.registry import REGISTRY, Recipe, detector
+from shroom.inference.run_settings import RUN
 from shroom.prediction.predictions import predict
-from shroom.prediction.ray.shards import Worker, shards_of
+from shroom.prediction.ray_data import Worker
 from shroom.scoring.check import check
 from shroom.scoring.datapoint_files import read
+from shroom.scoring.editions.files import default
 from shroom.scoring.metric_registry import METRICS
 from shroom.scoring.scores import score
 
@@ -230,12 +232,12 @@ def test_an_odd_row_of_it_has_its_place(changed, code, documented, tmp_path):
 
 
 def test_a_worker_of_ray_imports_the_module_itself(folder):
-    (shard,) = shards_of(str(DATA), ())
-    worker = Worker(Recipe.of("mine:Mine"))
+    row = {"name": "a.jsonl", "path": str(DATA)}
+    worker = Worker(Recipe.of("mine:Mine"), RUN, default())
     folder()
-    assert worker.judge(shard).lines.count(b"\n") == 60
+    assert worker(row)["outcome"].content.count(b"\n") == 60
     folder("raise KeyError('a')")
-    stop = Worker(Recipe.of("mine:Mine")).judge(shard).stop
+    stop = Worker(Recipe.of("mine:Mine"), RUN, default())(row)["outcome"].stop
     assert "mine.py, line 7, in p raised KeyError: 'a'; the traceback is in " in stop
 
 

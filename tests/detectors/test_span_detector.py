@@ -17,8 +17,7 @@ from shroom.detectors.registry import Recipe, detector
 from shroom.detectors.span_detector import SpanDetector, likeliest
 from shroom.detectors.spans import FEATURES, Spans, features
 from shroom.inference.run_settings import RUN, Run
-from shroom.prediction.ray.manifest import write_submission
-from shroom.prediction.ray.shards import Place, Worker, shards_of
+from shroom.prediction.ray_data import Worker
 from shroom.scoring.editions.files import built_in
 from shroom.scoring.kinds.span_values import SoftSpan
 
@@ -165,14 +164,10 @@ def test_from_python_and_in_parts(form, data, tmp_path, done):
     assert (predictions.n, expected[0]["id"]) == (24, "val-en-0")
     assert kit.score(predictions, data, edition="mushroom2025").results[0].scores["iou"] > 0
     predictions.write(tmp_path / "out")
-    shards = shards_of(str(data.parent), (), built_in("mushroom2025"))
-    outcome = Worker(Recipe.of("spans")).judge(shards[0])
-    assert [json.loads(line) for line in outcome.lines.splitlines()] == expected
-    place = Place(str(tmp_path / "parts"))
-    place.write(shards[0].output, outcome.lines)
-    (name,) = write_submission(place, shards)
-    written = (tmp_path / "parts" / name).read_text()
-    assert written == (tmp_path / "out" / "en-val.jsonl").read_text()
+    worker = Worker(Recipe.of("spans"), RUN, built_in("mushroom2025"))
+    outcome = worker({"name": "en-val.jsonl", "path": str(data)})["outcome"]
+    assert [json.loads(line) for line in outcome.content.splitlines()] == expected
+    assert outcome.content == (tmp_path / "out" / "en-val.jsonl").read_bytes()
     done("predict", "spans", data, "-o", tmp_path / form, "--resume")
     done("score", tmp_path / form, data)
 

@@ -17,7 +17,7 @@ from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature, s
 from shroom.learners.folds import random_splits
 from shroom.learners.logistic import log_odds
 from shroom.metrics.calibration import log_loss
-from shroom.prediction.calibration.calibrate import calibrate, cross_validated, fitted_on
+from shroom.prediction.calibration import calibrate, cross_validated, fitted_on
 from shroom.scoring.tables import Estimate
 
 CURVES = ("platt", "isotonic", "temperature")
@@ -190,16 +190,17 @@ def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
 
 
 @pytest.mark.parametrize(
-    ("p", "y", "sentence"),
+    ("p", "y"),
     [
-        ([0.5, 0.5, 0.5, 0.5], [0, 0.2, 0.8, 1], "p is the same for all items"),
-        ([0.1, 0.4, 0.6, 0.9], [1, 0.8, 0.2, 0], "p does not increase with the share of"),
-        ([0.1, 0.4, 0.6, 0.9], [0.2, 0.2, 0.2, 0.2], "for Hallucination is the same for all"),
-        ([0.3], [1.0], "p is the same for all items"),
+        ([0.5, 0.5, 0.5, 0.5], [0, 0.2, 0.8, 1]),
+        ([0.1, 0.4, 0.6, 0.9], [1, 0.8, 0.2, 0]),
+        ([0.1, 0.4, 0.6, 0.9], [0.2, 0.2, 0.2, 0.2]),
+        ([0.3], [1.0]),
     ],
 )
 @pytest.mark.parametrize("method", METHODS)
-def test_what_cannot_be_fitted_is_told(refused, pair, p, y, sentence, method):
+def test_what_cannot_be_fitted_is_told(refused, pair, p, y, method):
+    sentence = "p does not increase with the share of"
     if method == "none":  # a threshold can be fitted, and judged if there are two items
         p, y = p[:1], y[:1]
         sentence = (
@@ -261,11 +262,6 @@ BETTER, WORSE, NEITHER = (-0.2, -0.1), (0.1, 0.2), (-0.1, 0.1)
         (NEITHER, NEITHER, "has no significant effect. "),
         (NEITHER, None, "has no significant effect. "),
         (None, None, "cannot be judged on so few items. "),
-        (
-            (0.0, 0.0),
-            NEITHER,
-            "has no significant effect. In cross-validation (n = 60), the Brier ",
-        ),
     ],
 )
 def test_the_verdict(files, brier, accuracy, verdict):
@@ -274,8 +270,7 @@ def test_the_verdict(files, brier, accuracy, verdict):
     change = {"brier": Estimate(0.1, brier), "accuracy": Estimate(0.1, accuracy)}
     found = replace(calibration, results=[replace(result, change=change)])
     assert found.verdict.startswith(f"On model-aware, calibration {verdict}")
-    assert ("stays at" in found.verdict) == (brier == (0.0, 0.0))
-    shown = sum(it is not None and any(it) for it in (brier, accuracy))
+    shown = sum(it is not None for it in (brier, accuracy))
     assert found.verdict.count("95% interval of the change ") == shown
     two = replace(found, results=[result, result]).verdict
     assert two.endswith(" The intervals are not corrected for the 4 comparisons.")
@@ -323,18 +318,6 @@ def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, refused, don
     shown = done(*arguments)
     assert "in-sample: scored on the training data" in shown
     assert shown.strip().endswith("|fit:in-sample")
-
-
-@pytest.mark.parametrize("others", [False, True])
-def test_the_gold_is_known_in_another_order_by_its_texts(fitted, shroom, tmp_path, others):
-    submission, gold, calibrator = fitted
-    content = [json.loads(path.read_text())[::-1] for path in (submission, gold)]
-    if others:
-        content[1] = [{**row, "hyp": f"other {i}"} for i, row in enumerate(content[1])]
-    moved = [write_json(tmp_path / "moved" / f"{i}.json", it) for i, it in enumerate(content)]
-    code, shown, err = shroom("calibrate", "--apply", calibrator, *moved, "-o", tmp_path / "o.json")
-    assert code == (0 if others else 1)
-    assert "fit:other-gold" in shown if others else "was fitted on" in err
 
 
 def test_the_track_is_that_of_the_name_or_the_only_one(fitted, shroom, refused, tmp_path):
@@ -390,7 +373,6 @@ def test_what_is_made_of_in_sample_predictions_is_marked(
         {"method": []},
         {"threshold": float("nan")},
         {"threshold": 1.5},
-        {"n": "many"},
         {"calibrator": {"slope": 1.0}},
         {"calibrator": {"slope": float("nan"), "intercept": 0.0}},
         {"calibrator": {"slope": -1.0, "intercept": 0.0}},

@@ -1,9 +1,8 @@
-"""`shroom predict --engine ray`: shards, their manifest, and a real cluster that loses workers."""
+"""`shroom predict --engine ray`: a folder of files, and a real cluster that loses workers."""
 
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import os
 import shutil
@@ -15,16 +14,15 @@ from pathlib import Path
 
 import pytest
 from conftest import SAMPLE, gold, write_json
-from pyarrow import Table, parquet
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.registry import Recipe
 from shroom.inference.run_settings import RUN
-from shroom.inference.store import kept
-from shroom.prediction.ray.cluster import outcomes
-from shroom.prediction.ray.manifest import MANIFEST, Manifest, run_shards
-from shroom.prediction.ray.shards import Outcome, Place, Worker, read, shards_of
+from shroom.prediction import ray_data
+from shroom.prediction.ray_data import Worker, files_in, started, unfinished, write_outcomes
+from shroom.prediction.submission_files import run_record
+from shroom.scoring.editions.files import default
 
 # What Ray and its own libraries warn of among themselves.
 pytestmark = [
@@ -35,13 +33,13 @@ pytestmark = [
     ),
 ]
 LEXICAL = Recipe.of("lexical")
-SPLITS = ("val", "test")
+N = 8
 
 
-def rows_of(shard: int, n: int = 20) -> list[dict]:
-    """Return datapoints that no other shard has."""
+def rows_of(file: int, n: int = 20) -> list[dict]:
+    """Return datapoints that no other file has."""
     return [
-        {**row, "hyp": f"{row['hyp']} {'word ' * (i % 5)}", "id": 1000 * shard + i}
+        {**row, "hyp": f"{row['hyp']} {'word ' * (i % 5)}", "id": 1000 * file + i}
         for i, row in enumerate(gold(n))
     ]
 
@@ -52,306 +50,127 @@ def lines(rows) -> str:
 
 @pytest.fixture
 def data(tmp_path):
-    """Shards of each kind, in order of their names."""
+    """Files of each kind."""
     folder = tmp_path / "in" / "deeper"
     folder.mkdir(parents=True)
-    for shard in range(6):
-        (folder / f"a{shard}.jsonl").write_text(lines(rows_of(shard)), encoding="utf-8")
+    for number in range(6):
+        (folder / f"a{number}.jsonl").write_text(lines(rows_of(number)), encoding="utf-8")
     (folder / "b.jsonl.gz").write_bytes(gzip.compress(lines(rows_of(6)).encode()))
-    write_json(folder / "c.json", rows_of(7))
-    parquet.write_table(Table.from_pylist(rows_of(8)), folder / "d.parquet")
-    (folder / "notes.txt").write_text("no shard")
-    (folder / ".hidden.jsonl").write_text("no shard")
+    write_json(folder.parent / "c.json", rows_of(7))
+    (folder / "empty.jsonl").write_text("")
+    (folder / "notes.txt").write_text("no data")
+    (folder / ".hidden.jsonl").write_text("no data")
     return folder.parent
 
 
+def contents(out: Path) -> dict[str, bytes]:
+    """Return the content of each file of predictions."""
+    files = [path for path in out.rglob("*") if path.is_file() and path.name != "run.json"]
+    return {path.relative_to(out).as_posix(): path.read_bytes() for path in files}
+
+
 @pytest.fixture
-def single(tmp_path, done) -> bytes:
-    """What one process makes of all shards, put together in one file."""
-    whole, out = tmp_path / "whole.jsonl", tmp_path / "whole.out.jsonl"
-    whole.write_text("".join(lines(rows_of(shard)) for shard in range(9)), encoding="utf-8")
-    done("predict", "lexical", whole, "-o", out)
-    return out.read_bytes()
+def single(tmp_path, data, done) -> dict[str, bytes]:
+    """Return what one process makes of each file."""
+    for name, path in files_in(str(data)).items():
+        done("predict", "lexical", path, "-o", tmp_path / "alone" / name)
+    return contents(tmp_path / "alone")
 
 
-def union(out: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in sorted(out.glob("part-*")))
-
-
-def manifest_of(out: Path) -> dict:
-    return json.loads((out / MANIFEST).read_text(), parse_constant=pytest.fail)
-
-
-def here(shards, worker):
-    """Judge shards in this process."""
-    for shard in shards:
-        yield worker.judge(shard)
+def here(files, worker):
+    """Predict files in this process."""
+    for name, path in files.items():
+        yield worker({"name": name, "path": str(path)})["outcome"]
 
 
 def predicted(data, out, judge=here, *, resume=False, recipe=LEXICAL, notes=None) -> Problems:
-    """Predict the shards of a folder, and return the warnings."""
-    shards = shards_of(str(data), recipe.data)
-    manifest = Manifest(Place(str(out)), shards, recipe, RUN, resume=resume)
-    worker = Worker(recipe)
+    """Predict the files of a folder, and return the warnings."""
+    record = started(str(out), str(data), run_record(recipe, recipe.make()), resume=resume)
+    missing = unfinished(files_in(str(data)), out)
+    judged = judge(dict(missing), Worker(recipe, RUN, default()))
     note = ([] if notes is None else notes).append
-    return run_shards(manifest, judge(manifest.missing, worker), report=lambda *_: None, note=note)
+    return write_outcomes(judged, missing, out, record, report=lambda *_: None, note=note)
 
 
-def points_of(where) -> list:
-    """Return the datapoints of each shard."""
-    found = []
-    for shard in shards_of(str(where), SPLITS):
-        problems = Problems()
-        found.append(read(shard, problems).datapoints)
-        assert not problems.errors
-    return found
-
-
-# --- shards
-
-
-def test_the_shards_of_a_folder(data):
-    shards = shards_of(str(data), SPLITS)
-    names = [f"a{number}.jsonl" for number in range(6)]
-    assert [shard.base for shard in shards] == [*names, "b.jsonl.gz", "c.json", "d.parquet"]
-    assert [shard.number for shard in shards] == list(range(9))
-    assert [Path(shard.input).stat().st_size for shard in shards] == [s.size for s in shards]
-    (data / "deeper" / "a0.jsonl").unlink()
-    outcome = Worker(LEXICAL).judge(shards[0])
-    assert outcome.problems.codes == {"file-unreadable"}
-
-
-def test_all_forms_say_the_same(tmp_path):
-    """Parquet has every column in every row; null is what is absent."""
-    rows = [
-        {"hyp": "a b", "src": "a b c", "tgt": "", "task": "PG"},
-        {"hyp": "é", "src": "x", "tgt": "y", "task": "MT", "ref": "tgt", "model": "m"},
-        {"hyp": "", "src": "x", "tgt": "y", "task": "DM", "p(Hallucination)": 0.5},
-    ]
-    keys = dict.fromkeys(key for row in rows for key in row)
-    table = Table.from_pylist([{key: row.get(key) for key in keys} for row in rows])
-    parquet.write_table(table, tmp_path / "a.parquet")
-    write_json(tmp_path / "b.json", rows)
-    (tmp_path / "c.jsonl").write_text(lines(rows))
-    first, *others = points_of(tmp_path)
-    assert len(first) == 3
-    assert all(points == first for points in others)
-
-
-def test_of_shrooms_own_files_the_latest_are_taken(tmp_path):
-    for name in ("val.model-aware.json", "val.model-aware.v2.json", "train.model-aware.json"):
-        write_json(tmp_path / name, gold(3))
-    (shard,) = shards_of(str(tmp_path), SPLITS)
-    assert (shard.base, shard.submission) == ("val.model-aware.v2.json", "val.model-aware.json")
-    with pytest.raises(ShroomError, match=r"but none named trial\.model-"):
-        shards_of(str(tmp_path), ("trial",))
-
-
-@pytest.mark.parametrize(
-    ("where", "said"),
-    [
-        ("{tmp}/nowhere", "no such file or folder"),
-        ("{tmp}/empty", "contains no file named *.json, *.jsonl, "),
-        ("{tmp}/a.zip", "expected a folder, or a file named"),
-        ("memory://nowhere", "no such file or folder"),
-        ("nothing://bucket/a", "no file system can read this address"),
-    ],
-)
-def test_what_is_no_shard_is_told(where, said, tmp_path):
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "a.zip").write_bytes(b"PK")
-    with pytest.raises(ShroomError) as error:
-        shards_of(where.format(tmp=tmp_path), SPLITS)
-    assert said in str(error.value)
-
-
-NO_ROWS = b"no rows"
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "code"),
-    [
-        ("a.jsonl", b"{", "not-json"),
-        ("a.json", b"{}", "not-a-list"),
-        ("a.jsonl.gz", b"\x1f\x8b\x08\x00", "gzip-broken"),
-        ("a.parquet", b"PAR1", "file-unreadable"),
-        ("a.jsonl", b'{"hyp": "x", "src": "", "tgt": " ", "task": "PG"}', "premise-missing"),
-        ("a.jsonl", b'{"hyp": "x", "src": "s", "tgt": "", "task": "XX"}', "task-value"),
-        ("a.parquet", NO_ROWS, "empty"),
-        ("a.jsonl", b'{"id": 1, "label": "Hallucination"}', "other-form"),
-        ("a.jsonl", b"", "empty"),
-        ("val.model-aware.jsonl", b"", "empty"),
-    ],
-)
-def test_wrong_data_have_their_problems(name, content, code, tmp_path):
-    """An empty file is wrong if it was named itself, or would be scored."""
-    path = tmp_path / name
-    path.write_bytes(content)
-    if content is NO_ROWS:
-        parquet.write_table(Table.from_pydict({"hyp": []}), path)
-    data = str(tmp_path if name.startswith("val") else path)
-    (shard,) = shards_of(data, SPLITS)
-    outcome = Worker(LEXICAL).judge(shard)
-    assert code in outcome.problems.codes
-    assert outcome.problems.errors
-    assert (outcome.lines, outcome.stop) == (b"", "")
-
-
-# --- where they lie
-
-
-def test_a_store_is_read_and_written_like_a_folder(data, tmp_path):
-    """In memory, through fsspec: what object stores go through that pyarrow does not know."""
-    store, out = Place("memory://bucket/shards"), Place("memory://bucket/out")
-    for path in (data / "deeper").glob("*.*"):
-        store.write(path.name, path.read_bytes())
-    predicted(store.address, out.address)
-    predicted(data, tmp_path / "out")
-    parts = [out.read(name) for name in out.files() if name != MANIFEST]
-    assert b"".join(parts) == union(tmp_path / "out")
-    known = json.loads(out.read(MANIFEST))
-    assert known["shards"][3]["input"] == "memory://bucket/shards/a3.jsonl"
-    predicted(store.address, out.address, lambda missing, _: here(missing, None), resume=True)
-
-
-@pytest.mark.parametrize("name", ["a.jsonl", "a b.jsonl", "é%20?#+.jsonl", "a:b.jsonl"])
-def test_a_name_is_read_wherever_it_lies(name, tmp_path):
-    (tmp_path / name).write_text(lines(gold(2)))
-    Place("memory://names").write(name, lines(gold(2)).encode())
-    for where in (str(tmp_path), f"file://{tmp_path}", "memory://names"):
-        shards = {shard.base: shard for shard in shards_of(where, SPLITS)}
-        assert shards[name].input.endswith(f"/{name}")
-        assert len(points_of(where)[shards[name].number]) == 2
-    place = Place("memory://bucket/in/")
-    place.address = "s3://bucket/in/?region=eu-west-1"  # which may have a query
-    assert place.of(name) == f"s3://bucket/in/{name}?region=eu-west-1"
-    assert place.of("") == "s3://bucket/in?region=eu-west-1"
-
-
-# --- the manifest
-
-
-def test_each_part_is_what_one_process_makes_of_the_shard(data, tmp_path, single):
-    """Shards without rows have parts without predictions."""
-    (data / "f.jsonl").write_text("")
-    write_json(data / "g.json", [])
-    parquet.write_table(Table.from_pylist(rows_of(8)).slice(0, 0), data / "h.parquet")
-    out, notes = tmp_path / "out", []
-    assert not predicted(data, out, notes=notes).errors
-    said = "no datapoints, so the predictions for this shard are empty"
-    assert sum(said in note for note in notes) == 3
-    assert union(out) == single
-    known = manifest_of(out)
+def test_each_file_is_what_one_process_makes_of_it(data, tmp_path, single):
+    assert len(single) == N
+    assert not predicted(data, tmp_path / "out").errors
+    assert contents(tmp_path / "out") == single
+    known = json.loads((tmp_path / "out" / "run.json").read_text())
     assert (known["detector"], known["settings"]) == ("lexical", {})
     assert known["weights"].startswith("lexical ")
-    assert [row["rows"] for row in known["shards"]] == [20] * 9 + [0] * 3
-    for row in known["shards"]:
-        content = (out / row["output"]).read_bytes()
-        assert hashlib.sha256(content).hexdigest() == row["sha256"]
-        assert len(content) == row["bytes"]
 
 
-@pytest.mark.parametrize("killed", [False, True])
-def test_resuming_does_only_what_is_missing(killed, data, tmp_path, monkeypatch):
-    """A killed run does not write its manifest at the end, and so repeats what it lacks."""
+def test_a_folder_without_files_is_told(tmp_path):
+    with pytest.raises(ShroomError, match=r"expected a folder with files named \*\.json, "):
+        files_in(str(tmp_path))
+
+
+def test_resuming_does_only_what_is_missing(data, tmp_path):
     out, judged = tmp_path / "out", []
 
-    def stops(shards, worker):
-        yield from here(shards[:4], worker)
+    def stops(files, worker):
+        yield from here(dict(list(files.items())[:4]), worker)
         raise KeyboardInterrupt
 
-    def goes_on(shards, worker):
-        judged.extend(shard.number for shard in shards)
-        return here(shards, worker)
+    def goes_on(files, worker):
+        judged.extend(files)
+        return here(files, worker)
 
-    if killed:
-        monkeypatch.setattr(Manifest, "close", lambda _: None)
-        monkeypatch.setattr("shroom.prediction.ray.manifest._SAVES", 1)
     with pytest.raises(KeyboardInterrupt):
         predicted(data, out, stops)
-    monkeypatch.undo()
-    assert len(list(out.glob("part-*"))) == 4
-    (out / "part-00001.jsonl").write_text("cut off")  # as by a full disk
-    (out / "part-00002.jsonl").unlink()
-    (data / "deeper" / "a3.jsonl").write_text(lines(rows_of(33)))  # as if mended
+    assert len(contents(out)) == 4
+    (out / "deeper" / "a2.jsonl").unlink()
     predicted(data, out, goes_on, resume=True)
-    assert judged == [0, 1, 2, 3, 4, 5, 6, 7, 8][not killed :]
+    assert judged == [
+        "deeper/a2.jsonl",
+        *(f"deeper/{name}" for name in ("a3.jsonl", "a4.jsonl", "a5.jsonl", "b.jsonl.gz")),
+    ]
     predicted(data, tmp_path / "fresh")
-    assert union(out) == union(tmp_path / "fresh")
+    assert contents(out) == contents(tmp_path / "fresh")
 
 
-def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
+def test_a_folder_of_another_run_is_refused(data, tmp_path):
     out = tmp_path / "out"
     predicted(data, out)
-    before = union(out), manifest_of(out)
+    before = contents(out)
 
     def refused(said, *, resume=True, recipe=LEXICAL):
         with pytest.raises(ShroomError, match=said):
             predicted(data, out, resume=resume, recipe=recipe)
 
     refused("already contains the results of a run; add --resume to continue", resume=False)
-    other = Recipe("lexical", "lexical", {"threshold": 0.25})
-    refused(r"belongs to a run with settings \{\}, but this run has", recipe=other)
-    refused('belongs to a run with detector "lexical", but this', recipe=Recipe.of("unigram"))
-    (data / "a.jsonl").write_text(lines(gold(2)))
-    refused("belongs to a run that used different files")
-    (data / "a.jsonl").unlink()
-    monkeypatch.setattr("shroom.prediction.ray.manifest.__version__", "0.0.0")
-    refused("belongs to a run with kit ")
-    assert (union(out), manifest_of(out)) == before
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"format": 1}', "\x00", "mine"])
-def test_what_is_no_manifest_or_a_part_of_something_else_is_told(text, data, tmp_path):
-    name, said = MANIFEST, "is not a manifest: "
-    if text == "mine":
-        name, said = "part-00003.jsonl", "contains part-00003.jsonl but no manifest.json"
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / name).write_text(text)
-    with pytest.raises(ShroomError, match=said):
-        predicted(data, tmp_path / "out", resume=True)
-    assert (tmp_path / "out" / name).read_text() == text
-
-
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [({"weights": "lexical b"}, "weights mismatch"), ({"version": "0.0.0"}, "kit mismatch")],
-)
-def test_workers_that_differ_are_refused(other, said, data, tmp_path):
-    def judge(*_):
-        yield Outcome(0, b"{}\n", weights="lexical a")
-        yield Outcome(1, b"{}\n", **other)
-
-    with pytest.raises(ShroomError, match=said):
-        predicted(data, tmp_path / "out", judge)
-    assert union(tmp_path / "out") == b"{}\n"
+    other = replace(LEXICAL, settings={"threshold": 0.25})
+    refused("belongs to a run with different settings; choose", recipe=other)
+    refused("with different recipe, detector, weights;", recipe=Recipe.of("unigram"))
+    (out / "run.json").unlink()
+    refused(r"out is not empty and has no run\.json; choose another folder")
+    assert contents(out) == before
 
 
 def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
-    out, notes = tmp_path / "out", []
+    out = tmp_path / "out"
     wrong = data / "deeper" / "a2.jsonl"
     good = wrong.read_bytes()
     wrong.write_text("{\n{\n")
     with pytest.raises(InvalidInput) as error:
-        predicted(data, out, notes=notes)
+        predicted(data, out)
     assert str(error.value).count(f"{wrong}: expected JSON") == 2
-    assert notes == [
-        ("done: 8 of 9 shards; correct the other shards, then run the command again with --resume")
-    ]
-    assert len(list(out.glob("part-*"))) == 8
+    assert len(contents(out)) == N - 1
     wrong.write_bytes(good)
     predicted(data, out, resume=True)
-    assert union(out).count(b"\n") == 180
+    assert len(contents(out)) == N
 
 
-def test_notes_are_told_and_the_rest_counted(data, tmp_path, notes):
-    def judge(shards, worker):
-        yield from (replace(it, notes=("a", "b", "c")) for it in here(shards, worker))
+def test_items_of_the_fit_are_marked_also_by_a_run_that_goes_on(tmp_path, in_json):
+    def judge(files, worker):
+        yield from (replace(it, in_sample=7) for it in here(files, worker))
 
-    predicted(data, tmp_path / "out", judge, notes=notes)
-    assert len(notes) == 21
-    assert notes[3].endswith("a1.jsonl: a")
-    assert notes[-1] == "and 7 more notes"
+    predicted(SAMPLE, tmp_path / "out", judge)
+    (tmp_path / "out" / "val.model-aware.json").unlink()
+    predicted(SAMPLE, tmp_path / "out", resume=True)
+    results = in_json("score", tmp_path / "out", SAMPLE, "--no-ci")["results"]
+    assert [result["in_sample"] for result in results] == [7, 7]
 
 
 # --- a real cluster
@@ -394,28 +213,28 @@ class Deadly:
 
 
 @pytest.mark.parametrize("most", [1, 99])
-def test_a_killed_worker_costs_nothing_and_a_deadly_shard_is_given_up(
-    cluster, most, data, tmp_path, single
+def test_a_killed_worker_costs_nothing_and_a_deadly_file_is_given_up(
+    cluster, most, data, tmp_path, single, monkeypatch
 ):
     from ray import cloudpickle
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    monkeypatch.setattr(ray_data, "RETRIES", 1)
     out, deaths = tmp_path / "out", tmp_path / "deaths"
 
-    def judge(shards, worker):
+    def judge(files, worker):
         recipe = Recipe("lexical", "lexical", Deadly(str(deaths), most))
-        some = shards if most == 1 else shards[:1]
-        yield from outcomes(some, recipe, retries=1)
-        yield from here(shards[len(some) :], worker)
+        some = files if most == 1 else {"c.json": files.pop("c.json")}
+        yield from ray_data.outcomes(some, recipe, RUN, default())
+        yield from here({} if most == 1 else files, worker)
 
     if most == 1:
         predicted(data, out, judge)
-        assert union(out) == single
-        assert [row["rows"] for row in manifest_of(out)["shards"]] == [20] * 9
+        assert contents(out) == single
     else:
-        with pytest.raises(ShroomError, match=r"1 of 9 shards failed \(the first is .*a0.*\): "):
+        with pytest.raises(ShroomError, match=r"1 of 8 files failed \(the first is c\.json\): "):
             predicted(data, out, judge)
-        assert len(list(out.glob("part-*"))) == 8
+        assert len(contents(out)) == N - 1
     pids = deaths.read_text().split()
     assert len(set(pids)) >= 2
     assert str(os.getpid()) not in pids
@@ -424,29 +243,16 @@ def test_a_killed_worker_costs_nothing_and_a_deadly_shard_is_given_up(
 # --- the command line
 
 
-def test_a_second_run_at_one_folder_is_refused_and_changes_nothing(data, tmp_path, shroom):
-    given = ("predict", "lexical", data, "--engine", "ray", "-o", tmp_path / "out")
-    with kept(tmp_path / "out" / f"{MANIFEST}.partial", print, resume=True):
-        code, text, err = shroom(*given, "--resume")
-        left = {path.name.split("-")[0] for path in (tmp_path / "out").iterdir()}
-        assert left == {f"{MANIFEST}.partial"}  # and sqlite's journal
-    assert (code, text) == (1, "")
-    assert "another run is writing to " in err
-    assert f"out/{MANIFEST}.partial; " in err
-    assert err.endswith("; wait until it ends, or choose another folder\n")
-
-
 def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
     out, alone = tmp_path / "out", tmp_path / "alone"
-    code, text, err = shroom("predict", "lexical", SAMPLE, "--engine", "ray", "-o", out)
+    given = ("predict", "lexical", SAMPLE, "--engine", "ray", "-o", out)
+    code, text, err = shroom(*given)
     assert (code, text) == (0, ""), err
-    assert err.endswith(f"wrote the submission to {out}/submission\n")
+    assert err.endswith(f"wrote predictions for 2 files to {out}\n")
     assert shroom("predict", "lexical", SAMPLE, "-o", alone)[0] == 0
-    names = ["val.model-agnostic.json", "val.model-aware.json"]
-    assert sorted(path.name for path in (out / "submission").iterdir()) == names
-    for name in names:
-        assert (out / "submission" / name).read_bytes() == (alone / name).read_bytes()
-    assert shroom("check", out / "submission", "--gold", SAMPLE)[0] == 0
+    assert contents(out) == contents(alone)
+    assert shroom("check", out, "--gold", SAMPLE)[0] == 0
+    assert "finished files: 2 of 2" in shroom(*given, "--resume")[2]
 
 
 @pytest.mark.parametrize(
@@ -461,8 +267,8 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
         ("-o {data}/out", 1, "is inside the data folder; choose another folder"),
         ("-o {tmp}/out --dry-run", 2, "cannot be combined with --engine ray"),
         ("-o {tmp}/out --max-cost 1", 2, "cannot be combined with --engine ray"),
+        ("-o {tmp}/out --split val", 2, "cannot be combined with --engine ray"),
         ("-o {tmp}/out --device cuda:1", 2, "accepts --device cpu or cuda"),
-        ("-o nothing://x", 1, "no file system can read this address"),
     ],
 )
 def test_what_ray_cannot_do_is_told_at_once(given, code, said, data, tmp_path, refused):
@@ -471,12 +277,12 @@ def test_what_ray_cannot_do_is_told_at_once(given, code, said, data, tmp_path, r
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "no ray"])
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "no ray"])
 def test_an_address_where_nothing_listens_is_told(address, data, tmp_path, shroom, monkeypatch):
     said = f"shroom: {address}: no Ray cluster is reachable: "
     if address == "no ray":
-        monkeypatch.setitem(sys.modules, "ray", None)
-        said = f"shroom: --engine ray needs Ray: {install_hint('ray')}\n"
+        monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+        said = f"shroom: this command requires ray: {install_hint('ray')}\n"
     else:
         monkeypatch.setattr("ray.is_initialized", lambda: False)
         monkeypatch.setattr("ray.shutdown", lambda: None)  # not that of the other tests

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,18 +20,16 @@ from shroom.prediction.predictions import PredictionFile, Predictions
 from shroom.prediction.submission_files import name_for
 from shroom.scoring.align import Pair
 from shroom.scoring.result import Plain
-from shroom.scoring.rows import Rows
 from shroom.scoring.verdict import Checked
 
 
 @dataclass(frozen=True)
 class Fitted(Plain):
-    """A calibrator and a threshold, and the gold that they were fitted on."""
+    """A calibrator and a threshold."""
 
     calibrator: Calibrator  # maps p to the annotators' proportion
     threshold: float  # the label is Hallucination if the calibrated p is greater
-    gold: str = ""  # hash of the gold; see shroom.scoring.rows.Rows.hash
-    rows: str = ""  # hash of the gold in any order
+    gold: str = ""  # hash of the gold that it was fitted on
     keys = ("method", "calibrator", "threshold")
 
     @property
@@ -44,20 +40,6 @@ class Fitted(Plain):
         """Return the labels, True for Hallucination, and the calibrated p."""
         calibrated = self.calibrator(p)
         return calibrated > self.threshold, calibrated
-
-    def was_fitted_on(self, gold: Rows) -> bool:
-        """Return whether the calibrator was fitted on this gold, under any name, in any order."""
-        return gold.hash == self.gold or rows_hash(gold) == self.rows
-
-
-def rows_hash(gold: Rows) -> str:
-    """Return hexadecimal digits that identify a gold in any order of its rows."""
-    none: list[Any] = [None] * gold.n
-    ids = none if gold.ids is None else gold.ids.tolist()
-    texts = [it[:2] for it in gold.texts] if gold.ids is None and gold.texts else none
-    rows = zip(ids, gold.label.tolist(), (gold.p + 0.0).tolist(), texts)
-    digests = sorted(hashlib.sha256(repr(row).encode()).digest() for row in rows)
-    return hashlib.sha256(b"".join(digests)).hexdigest()[:12]
 
 
 def fitted_for(fitted: Mapping[str, Fitted], track: Pair) -> Fitted:
@@ -100,9 +82,7 @@ class _Track(msgspec.Struct):
     method: str
     calibrator: dict[str, Any]
     threshold: Annotated[float, msgspec.Meta(ge=0, le=1)]
-    n: int
     gold: str
-    rows: str
 
 
 class _File(msgspec.Struct):
@@ -115,12 +95,10 @@ class _File(msgspec.Struct):
 def calibrators_in(file: Source) -> dict[str, Fitted]:
     """Return the calibrators in a file that ``shroom calibrate`` has written, by track."""
     try:
-        data = Path(file).read_bytes().removeprefix(BOM_UTF8)
+        tracks = msgspec.json.decode(Path(file).read_bytes(), type=_File).tracks
         return {
-            name: Fitted(
-                msgspec.convert(it.calibrator, METHODS[it.method]), it.threshold, it.gold, it.rows
-            )
-            for name, it in msgspec.json.decode(data, type=_File).tracks.items()
+            name: Fitted(msgspec.convert(it.calibrator, METHODS[it.method]), it.threshold, it.gold)
+            for name, it in tracks.items()
         }
     except (KeyError, msgspec.MsgspecError, RecursionError) as error:
         raise ShroomError(

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
-from shroom.learners.calibrators import Platt, Temperature
 from shroom.learners.logistic import Floats
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.metrics.calibration import brier_decomposition, log_loss
@@ -21,7 +20,7 @@ from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import auroc, average_precision
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.metrics.reliability import BINS, Reliability, reliability
-from shroom.prediction.calibration.fitted import Fitted
+from shroom.prediction.fitted_calibrators import Fitted
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.display.text import ends, figure, footnote
 from shroom.scoring.result import Plain, signature
@@ -166,7 +165,7 @@ class TrackQuality(Plain):
         cls, track: AlignedPair, fitted: Fitted, *, in_sample: bool = False
     ) -> TrackQuality:
         """Return the figures on other gold; ``in_sample`` allows the gold of the fit."""
-        seen = fitted.was_fitted_on(track.gold)
+        seen = track.gold.hash == fitted.gold
         if seen and not in_sample:
             raise ShroomError(
                 f"{track.gold.file} is the gold that the calibrator was fitted on ({fitted.gold}), "
@@ -195,9 +194,6 @@ class TrackQuality(Plain):
         for part, score, against, name, sign in _JUDGED:
             before, after = (getattr(it, against)[name] for it in (self.before, self.after))
             ci = self.change[name].ci
-            if ci is not None and not any(ci):
-                changes.append(f"{score} stays at {figure(before)}")
-                continue
             gains = [sign * end for end in ci or (0, 0)]
             better += [part] if min(gains) > 0 else []
             worse += [part] if max(gains) < 0 else []
@@ -225,18 +221,16 @@ class TrackQuality(Plain):
     def _rows(self, against: str) -> list[Row]:
         cells = {name: figures for name, *figures in self.compared(against)}
         return [
-            (f"  {shown}", *(Estimate(_unsigned(it), star=self.in_sample) for it in cells[name]))
+            (f"  {shown}", *(Estimate(it, star=self.in_sample) for it in cells[name]))
             for name, shown in _NAMES.items()
             if name in cells
         ]
 
     def _notes(self) -> Iterator[str]:
         """Yield a description of the calibrator, and how it was fitted."""
-        curve, line = self.fitted.calibrator, self.fitted.method
-        if isinstance(curve, Platt):
-            line += f": slope {curve.slope:.4g}, intercept {curve.intercept:.4g}"
-        elif isinstance(curve, Temperature):
-            line += f": temperature {curve.temperature:.4g}"
+        curve, numbers = self.fitted.calibrator, asdict(self.fitted.calibrator).items()
+        shown = ", ".join(f"{name} {it:.4g}" for name, it in numbers if isinstance(it, float))
+        line = ": ".join(filter(None, (self.fitted.method, shown)))
         yield f"{line}; Hallucination if p > {self.fitted.threshold:.4g}"
         if self.fit == IN_SAMPLE:
             yield "in-sample: scored on the training data, so the figures are too optimistic"
@@ -248,8 +242,3 @@ class TrackQuality(Plain):
                 f"calibrated: cross-validated, {self.fit.rpartition('.')[2]} folds"
                 f"{'' if curve.keeps_order else f'; {ranks}'}"
             )
-
-
-def _unsigned(value: float | None) -> float | None:
-    """Return a figure without the sign that rounding leaves to a zero."""
-    return 0.0 if value is not None and f"{value:.3f}" == "-0.000" else value

@@ -1,1 +1,0 @@
-"""Calibrating a submission's p."""
