@@ -144,8 +144,6 @@ _WARNINGS = {
     "object-odd": "use an object",
     "number-odd": "use a number of the expected form",
     "word-odd": "use one of the expected words",
-    "split-unknown": "use a split that the data set has",
-    "system-unknown": "use a system that is in the data set",
     "ref-odd": 'use "src", "tgt" or "either", or omit the key',
     "id-odd": "use an id of the expected form",
     "id-repeated": "give each row its own id",

@@ -5,14 +5,13 @@ Each row of the files is either a record, or counted as dropped and reported wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Generic, TypeVar
 
-from shroom.core.printing import counted
 from shroom.core.problems import Problems, show
 from shroom.scoring.input_files import Document
 
@@ -28,19 +27,13 @@ class Report:
         #: The objects of the row that were already read, with their records.
         self.read: dict[int, tuple[Any, Any]] = {}
         self.place: dict[str, Any] = {}
-        self._row: list[tuple[bool, tuple[str, str | None, str, str]]] = []
-        self._often: dict[tuple[str, str | None, str, str], list[dict[str, Any]]] = {}
+        self._row: list[tuple[str, str | None, str, str]] = []
 
     def rows(self, items: Iterable[Any], id_key: str) -> Iterator[Any]:
-        """Yield each row, whose problems are told before the next; at the end, frequent ones."""
-        rows = 0
-        for rows, item in enumerate(items, start=1):
-            with self.row(rows - 1, item, id_key):
+        """Yield each row, whose problems are reported before the next."""
+        for index, item in enumerate(items):
+            with self.row(index, item, id_key):
                 yield item
-        for (code, key, expected, got), places in self._often.items():
-            more = counted(len(places) - 1, "more row")
-            rest = f", here and in {more} ({rows} rows in total)" if places[1:] else ""
-            self._tell((code, key, expected, got + rest), places[0])
 
     @contextmanager
     def row(self, index: int, item: Any, id_key: str) -> Iterator[None]:
@@ -49,25 +42,14 @@ class Report:
         self.place = {"index": index, "id": row_id if type(row_id) in (str, int) else None}
         self.item, self.read, self._row = item, {}, []
         yield
-        for often, problem in self._row:
-            if often:
-                self._often.setdefault(problem, []).append(self.place)
-            else:
-                self._tell(problem, self.place)
+        for code, key, expected, got in self._row:
+            self._problems.add(code, self.file, expected, got, key=key, **self.place)
 
-    def add(
-        self,
-        code: str,
-        key: str | None,
-        expected: str,
-        got: str | None = None,
-        *,
-        often: bool = False,
-    ) -> None:
-        """Report the value at a key of the row; if frequent (``often``), once per file."""
+    def add(self, code: str, key: str | None, expected: str, got: str | None = None) -> None:
+        """Report the value at a key of the row."""
         if got is None:
             got = show(self.item[key]) if key in self.item else "no such key"
-        self._row.append((often, (code, key, expected, got)))
+        self._row.append((code, key, expected, got))
 
     def add_missing(self, keys: str) -> None:
         """Report a key that the row lacks; or several keys, in words."""
@@ -77,10 +59,6 @@ class Report:
         """Report why the row is dropped, and nothing else about it."""
         self._row = []
         self.add(code, key, expected, got)
-
-    def _tell(self, problem: tuple[str, str | None, str, str], place: Mapping[str, Any]) -> None:
-        code, key, expected, got = problem
-        self._problems.add(code, self.file, expected, got, key=key, **place)
 
 
 @dataclass(frozen=True)

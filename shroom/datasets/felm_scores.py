@@ -44,7 +44,6 @@ _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
 #: A segment without a label is predicted to be wrong above this p.
 THRESHOLD = 0.5
 _COLUMNS = ("labels", "p")
-_KNOWN = {*_COLUMNS, *Response.__struct_fields__}
 
 
 class Verdicts(NamedTuple):
@@ -71,9 +70,6 @@ def read_predictions(
         _check_thresholds(values, report)
         if record is not None:
             rows[record.index] = values
-        for key in sorted(item.keys() - _KNOWN):
-            expected = 'the keys "index", "labels" and "p"'
-            report.add("key-unknown", key, expected, show(key), often=True)
     missing = [index for index in known if index not in rows]
     expected = f"all {len(known)} indices of {', '.join(gold.files)}"
     predictions.refuse_incomplete(missing, expected)

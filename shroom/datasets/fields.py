@@ -56,10 +56,6 @@ class Rule:
         Known texts. Other texts are reported and kept.
     code : str
         The code of an invalid value; by default, the code of the type.
-    unknown : str
-        The code of an unknown word.
-    often : bool
-        Whether an unknown word is reported only once for each file.
     expected : str
         The expected value in words; by default, the type.
     parse : callable, optional
@@ -74,8 +70,6 @@ class Rule:
     null: bool = True
     words: tuple[str, ...] = ()
     code: str = ""
-    unknown: str = "word-odd"
-    often: bool = False
     expected: str = ""
     parse: Callable[[Any, Report, str], Any] | None = None
     lenient: bool = False
@@ -231,7 +225,7 @@ def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
     read = msgspec.convert(value, field.hint)
     if rule.words and read not in rule.words:
         expected = f"one of {', '.join(rule.words)}"
-        report.add(rule.unknown, place, expected, show(read), often=rule.often)
+        report.add("word-odd", place, expected, show(read))
     return read
 
 

@@ -70,7 +70,7 @@ def _language(value: Any, report: Report, key: str) -> str:
         raise Odd
     if value != value.upper():
         expected = f"{value.upper()} (which is used instead)"
-        report.add("word-odd", key, expected, show(value), often=True)
+        report.add("word-odd", key, expected, show(value))
     return value.upper()
 
 
@@ -135,7 +135,7 @@ class Record(Struct, frozen=True):
 def _check(record: Record, report: Report) -> None:
     if record.id is None:
         got = show(report.item["id"]) if "id" in report.item else "none"
-        report.add("id-odd", "id", "an id", got, often=True)
+        report.add("id-odd", "id", "an id", got)
     if report.item["model_output_text"] == "":  # null and NaN are reported before
         report.add("answer-empty", "model_output_text", "an answer", "an empty text")
     tokens, logits = record.model_output_tokens or (), record.model_output_logits or ()
@@ -154,7 +154,6 @@ FORM = Form(
     same=lambda r: (r.lang, r.model_id, r.model_input, r.model_output_text),
     across=False,
     ids="id-doubled",
-    known=True,
 )
 read = partial(records.read, NAME, FORM)
 

@@ -52,8 +52,6 @@ class Form(Generic[R]):
         The code of a repeated id; empty if ids may repeat.
     needs : tuple of str
         The keys that every row must have. A missing key is an error; the row is not dropped.
-    known : bool
-        Whether unknown keys are reported.
     link : Link, optional
         How records of two files belong together.
     endings : tuple of str
@@ -69,7 +67,6 @@ class Form(Generic[R]):
     id: str = "id"
     ids: str = ""
     needs: tuple[str, ...] = ()
-    known: bool = False
     link: Link | None = None
     endings: tuple[str, ...] = JSON
     by_content: bool = False
@@ -121,9 +118,6 @@ class Reader(Generic[R]):
         except Unusable as reason:
             report.drop("row-value", *reason.args)
             return None
-        if form.known:
-            for key in item.keys() - columns(kind).keys():
-                report.add("key-unknown", key, "a key of the data set", show(key), often=True)
         self._compare(record, report)
         return record
 

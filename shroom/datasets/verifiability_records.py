@@ -95,8 +95,8 @@ class Response(Struct, frozen=True):
     id: Text
     query: Text
     response: Text
-    split: Annotated[str, Rule("", words=SPLITS, unknown="split-unknown", often=True)]
-    system_name: Annotated[str, Rule("", words=SYSTEMS, unknown="system-unknown", often=True)]
+    split: Annotated[str, Rule("", words=SPLITS)]
+    system_name: Annotated[str, Rule("", words=SYSTEMS)]
     citations: Annotated[tuple[Citation, ...], Rule((), lenient=True)]
     statements: Annotated[tuple[Statement, ...], Rule((), lenient=True, item="statement")]
     fluency: Rating  # of the whole response; ``None`` if the source has no known rating

@@ -71,7 +71,6 @@ UNMARKED = {"soft_labels": [], "hard_labels": [], "annotations": {}}
         ("felm", {"segmented_response": "Segment."}, "row-value", "segmented_response"),
         ("mushroom2025", {"id": ...}, "id-odd", "id"),
         ("mushroom2025", {"lang": "en"}, "word-odd", "lang"),
-        ("mushroom2025", {"split": "val"}, "key-unknown", "split"),
         ("mushroom2025", {"model_output_text": "", **UNMARKED}, "answer-empty",
          "model_output_text"),
         ("mushroom2025", {"model_output_text": math.nan, **UNMARKED}, "value-finite",

@@ -36,7 +36,7 @@ ELSEWHERE = {
     *("premise-missing", "swapped"),
     *("row-doubled", "row-object", "row-ranking", "row-track", "row-value", "row-width"),
     *("id-odd", "length-odd", "list-odd", "number-odd", "object-odd", "query-odd", "ref-odd"),
-    *("split-unknown", "system-unknown", "text-odd", "vote-odd", "word-odd"),
+    *("text-odd", "vote-odd", "word-odd"),
     *("answer-empty", "id-repeated", "judgement-missing", "rank-unknown", "segment-empty"),
     *("span-bytes", "span-empty", "span-odd", "span-overlap", "span-past-end", "span-text"),
     *("span-utf16", "span-value", "word-value"),
