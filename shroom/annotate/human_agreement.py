@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.printing import counted
-from shroom.core.problems import Problems, ShroomError
+from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets import records
 from shroom.datasets.collection import Report
 from shroom.datasets.dreamcatcher import Generation, Question, datapoints
@@ -140,12 +140,16 @@ def _check(judgement: Judgement, report: Report) -> None:
 
 
 _KEY = ("question", "text")
-FORM = Form({"": Judgement}, check=_check, same=attrgetter(*_KEY), needs=_KEY)
+FORM = Form({"": Judgement}, check=_check, same=attrgetter(*_KEY))
 
 
 def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgements:
     """Return human judgements of generations."""
-    rows = records.read("judgements", FORM, *paths, problems=problems).records
+    problems = Problems() if problems is None else problems
+    collection = records.read("judgements", FORM, *paths, problems=problems)
+    if collection.dropped:  # rows that are not judgements are reported as warnings
+        raise InvalidInput(problems)
+    rows = collection.records
     p = [LABELS[row.label] if row.p is None else row.p for row in rows]
     # The first of repeated judgements counts.
     return dict(zip(map(attrgetter(*_KEY), reversed(rows)), reversed(p)))

@@ -109,14 +109,16 @@ class Collection(Generic[R]):
         return len(self.records) + self.dropped
 
 
-def items_of(
-    documents: Iterable[Document], problems: Problems, *, by_content: bool = False
-) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the name and the items of each readable file; unreadable files are reported.
+def items_in(document: Document, problems: Problems) -> list[Any] | None:
+    """Return the items of a file, or ``None`` for an unreadable file, which is reported."""
+    # A file named .json may be JSON Lines, as its first line shows.
+    may_be_lines = document.ending.startswith(".json") and "jsonl" not in document.ending
+    return (replace(document, base="") if may_be_lines else document).items(problems)
 
-    With ``by_content``, a file named ``.json`` may be JSON Lines, as its first line shows.
-    """
+
+def items_of(documents: Iterable[Document], problems: Problems) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the name and the items of each readable file."""
     for document in documents:
-        items = (replace(document, base="") if by_content else document).items(problems)
+        items = items_in(document, problems)
         if items is not None:
             yield document.file, items

@@ -116,7 +116,7 @@ def _sorted(item: Any) -> str:
     return json.dumps(item, sort_keys=True)
 
 
-FORM = Form[Any]({"query": Preference, "preference": Preference, "": Question}, across=False)
+FORM = Form[Any]({"query": Preference, "preference": Preference, "": Question})
 read = partial(records.read, NAME, FORM)
 
 

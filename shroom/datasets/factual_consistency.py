@@ -114,7 +114,7 @@ def _check(record: Response, report: Report) -> None:
             report.add("text-odd", key, "a text", "none")
 
 
-FORM = Form({"": Response}, check=_check, same=lambda record: record, across=False, endings=CSV)
+FORM = Form({"": Response}, check=_check, same=lambda record: record, endings=CSV)
 read = partial(records.read, NAME, FORM)
 
 

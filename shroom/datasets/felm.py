@@ -50,8 +50,8 @@ class Response(Struct, frozen=True):
     @staticmethod
     def prepare(item: dict[str, Any], _: Report) -> dict[str, Any]:
         """Return a row with lists; the source writes some empty lists as empty texts."""
-        index = str(item["index"]) if type(item["index"]) is int else item["index"]
-        return {**item, **{key: [] for key in _LISTS if item.get(key) == ""}, "index": index}
+        row = {**item, **{key: [] for key in _LISTS if item.get(key) == ""}}
+        return {**row, "index": str(row["index"])} if type(row.get("index")) is int else row
 
     @property
     def kinds(self) -> tuple[str | None, ...]:
@@ -80,7 +80,6 @@ FORM = Form(
     same=lambda record: (record.prompt, record.segmented_response),
     id="index",
     ids="id-doubled",
-    needs=("index", "prompt", "segmented_response", "labels"),
 )
 read = partial(records.read, NAME, FORM)
 

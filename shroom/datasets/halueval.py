@@ -103,7 +103,6 @@ FORM = Form[Any](
         "chatgpt_response": Reply,
     },
     id="ID",
-    by_content=True,
 )
 read = partial(records.read, NAME, FORM)
 
@@ -215,7 +214,7 @@ def score(
             known.setdefault((record.task, *row.values()), []).append((place, wrong))
     judged, times = set[int](), Counter[tuple[Any, ...]]()
     rows: list[tuple[str, int, bool, bool]] = []  # task, row of the gold, flagged, wrong
-    given = Predictions(predictions, gold, problems, "ID", by_content=True)
+    given = Predictions(predictions, gold, problems, "ID")
     for item, report in given.rows():
         text, judgement = _text_of(item, known, report), item.get("judgement")
         if judgement not in (*YES_OR_NO.values(), _FAILED):

@@ -152,7 +152,6 @@ FORM = Form(
     {"": Record},
     check=_check,
     same=lambda r: (r.lang, r.model_id, r.model_input, r.model_output_text),
-    across=False,
     ids="id-doubled",
 )
 read = partial(records.read, NAME, FORM)

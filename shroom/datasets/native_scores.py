@@ -153,7 +153,7 @@ def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
     with suppress(InvalidInput):
         gold = data_set(name).read(source, problems=of_gold)
     for problem in of_gold:
-        if problem.severity == ERROR or problem.code == "row-value":
+        if problem.severity == ERROR or problem.code in ("row-value", "row-object"):
             problems.add(**vars(problem))
     if gold is None:
         raise InvalidInput(problems)
@@ -170,13 +170,11 @@ class Predictions:
     gold: Collection[Any]
     problems: Problems
     key: str  # of an id
-    by_content: bool = False  # see :func:`~shroom.datasets.collection.items_of`
 
     @cached_property
     def files(self) -> list[tuple[str, list[Any]]]:
         """The name and the items of each readable file."""
-        listed = documents(self.source, self.problems)
-        return [*items_of(listed, self.problems, by_content=self.by_content)]
+        return [*items_of(documents(self.source, self.problems), self.problems)]
 
     def rows(self) -> Iterator[tuple[dict[str, Any], Report]]:
         """Yield each object with the report of its row; other values are reported."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -14,7 +14,7 @@ from msgspec import Struct
 from shroom.core.json_reading import BROKEN, Doubled, value_in
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
-from shroom.datasets.collection import Collection, FileRecords, Report
+from shroom.datasets.collection import Collection, FileRecords, Report, items_in
 from shroom.datasets.fields import Unusable, build, columns, from_cells
 from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
@@ -44,32 +44,23 @@ class Form(Generic[R]):
         ``(record, report)``: reports other unexpected values, or raises :class:`Unusable`.
     same : callable
         ``record -> value``; repeated records have equal values.
-    across : bool
-        Whether a repetition of another file's record is reported.
     id : str
         The key of a row's id, for messages.
     ids : str
         The code of a repeated id; empty if ids may repeat.
-    needs : tuple of str
-        The keys that every row must have. A missing key is an error; the row is not dropped.
     link : Link, optional
         How records of two files belong together.
     endings : tuple of str
         The endings of file names.
-    by_content : bool
-        Whether files named ``.json`` may be JSON Lines, depending on their first line.
     """
 
     kinds: Mapping[str, type[R]]
     check: Callable[[Any, Report], None] = lambda *_: None
     same: Callable[[Any], Hashable] = repr
-    across: bool = True
     id: str = "id"
     ids: str = ""
-    needs: tuple[str, ...] = ()
     link: Link | None = None
     endings: tuple[str, ...] = JSON
-    by_content: bool = False
 
     def kind_of(self, item: Mapping[str, Any]) -> type[R] | None:
         """Return the record type of an object."""
@@ -97,12 +88,7 @@ class Reader(Generic[R]):
         if item is BROKEN:  # which is reported
             return None
         if not isinstance(item, dict):
-            report.add("item-object" if form.needs else "row-object", None, "an object", show(item))
-            return None
-        missing = [key for key in form.needs if key not in item]
-        for key in missing:
-            report.add_missing(f'"{key}"')
-        if missing:
+            report.add("row-object", None, "an object", show(item))
             return None
         for key in sorted(_doubled_in(item)):
             expected = "each key once in an object (the last value is used)"
@@ -124,9 +110,7 @@ class Reader(Generic[R]):
     def _compare(self, record: R, report: Report) -> None:
         """Report a record or an id that repeats an earlier row."""
         form, place = self.form, f"item {report.place['index']} of {report.file}"
-        content = form.same(record)
-        key = content if form.across else (report.file, content)
-        first = self._first.setdefault(key, place)
+        first = self._first.setdefault((report.file, form.same(record)), place)
         if first is not place:
             report.add("row-doubled", None, "a new row", f"a repetition of {first}")
         row_id = form.ids and getattr(record, form.id, None)
@@ -141,8 +125,7 @@ class Reader(Generic[R]):
             (kind,) = form.kinds.values()
             items = _csv_rows(document, kind, self.problems)
         else:
-            unnamed = replace(document, base="") if form.by_content else document
-            items = unnamed.items(self.problems)
+            items = items_in(document, self.problems)
         if items is None:
             return None
         if form.is_strange(document, items):

@@ -547,8 +547,8 @@ def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, conf
 @pytest.mark.parametrize(
     ("row", "code"),
     [
-        (3, "item-object"),
-        ({"text": "x", "label": "Hallucination"}, "key-missing"),
+        (3, "row-object"),
+        ({"text": "x", "label": "Hallucination"}, "row-value"),
         ({"question": "Q", "text": "x"}, "label-value"),
         ({"question": "Q", "text": "x", "label": "yes"}, "label-value"),
         ({"question": "Q", "text": "x", "p(Hallucination)": "0.5"}, "p-range"),
