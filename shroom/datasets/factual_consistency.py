@@ -104,9 +104,9 @@ def _check(record: Response, report: Report) -> None:
     if record.given_correctness != record.correctness:
         expected = "a number in [0, 1] (any other value is excluded from all means)"
         report.add("number-odd", CORRECTNESS, expected)
-    if report.item["Verifiable"] is None:
+    if report.item.get("Verifiable", "n") is None:
         report.add("word-odd", "Verifiable", '"y" or "n" (otherwise treated as missing)', "none")
-    blank = [key for key in (CORRECTNESS, "Hallucination") if report.item[key] is None]
+    blank = [key for key in (CORRECTNESS, "Hallucination") if report.item.get(key) is None]
     if len(blank) == 1 or (blank and record.verifiable == "y"):
         report.add("judgement-missing", " and ".join(blank), "a judgement", "none")
     for key in _TEXTS:

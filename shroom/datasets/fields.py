@@ -27,7 +27,6 @@ from msgspec import NODEFAULT, Meta, Struct
 
 from shroom.core.problems import show
 from shroom.datasets.collection import Report
-from shroom.scoring.item_values import id_in, number_in
 
 R = TypeVar("R", bound=Struct)
 
@@ -86,8 +85,6 @@ Filled = Annotated[str, Meta(pattern=r"\S", title="a text that is not blank")]
 #: A finite number.
 Finite = Annotated[float, Meta(ge=-1.7e308, le=1.7e308)]
 Number = Union[int, Finite]
-#: What reads a cell of a CSV file as a number.
-_NUMBERS: dict[Any, Callable[[str], Any]] = {int: id_in, float: number_in}
 #: A place in a text.
 Index = Annotated[int, Meta(ge=0, title="a whole number that is not negative")]
 
@@ -155,21 +152,14 @@ def _in_words(plain: Any) -> tuple[str, str]:
     return _TYPES.get(get_origin(plain) or plain, _TYPES[dict])
 
 
-def columns(kind: type[Struct]) -> dict[str, bool]:
-    """Return the keys of a record type, each with whether a row needs it."""
-    return {field.key: field.default is NODEFAULT for field in _fields(kind)}
-
-
 def from_cells(kind: type[Struct], row: Mapping[str, str]) -> dict[str, Any]:
     """Return a row of a CSV file with values of the types of the fields, where cells fit them."""
     values: dict[str, Any] = dict(row)
     for field in _fields(kind):
-        plain, cell = _plain(field.hint), row.get(field.key, "").strip()
-        value = _NUMBERS.get(plain, str)(cell) if cell else None
-        if plain is str or field.key not in row or (cell and value is None):
-            continue
-        with suppress(msgspec.ValidationError):
-            values[field.key] = msgspec.convert(value, field.hint, strict=False)
+        if field.key in row and _plain(field.hint) is not str:
+            cell = row[field.key].strip() or None
+            with suppress(msgspec.ValidationError):
+                values[field.key] = msgspec.convert(cell, field.hint, strict=False)
     return values
 
 

@@ -11,11 +11,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import Struct
 
-from shroom.core.json_reading import BROKEN, Doubled, value_in
+from shroom.core.json_reading import BROKEN, Doubled
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import Collection, FileRecords, Report, items_in
-from shroom.datasets.fields import Unusable, build, columns, from_cells
+from shroom.datasets.fields import Unusable, build, from_cells
 from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
 
@@ -204,50 +204,26 @@ def _csv_rows(document: Document, kind: type[Struct], problems: Problems) -> lis
     data = document.read(problems)
     if data is None:
         return None
-    header, rows = list[str](), list[list[str]]()
-    try:
-        header, *rows = _lines_in(data.decode("utf-8-sig")) or [[]]
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        got = f"byte 0x{data[error.start]:02x} at line {line}"
-        problems.add("not-utf8", document.file, "UTF-8", got)
-        return None
-    except csv.Error as error:
-        problems.add("not-csv", document.file, "comma-separated fields", f"{error}")
-        return None
-    if not rows:
-        got = "only a header" if header else "an empty file"
-        problems.add("empty", document.file, "a header and rows", got)
-    wanted = columns(kind) if header else {}
-    for name in header:
-        if name not in wanted:
-            problems.add("key-unknown", document.file, "a column of the source", show(name))
-    wrong = [name for name, is_needed in wanted.items() if not is_needed <= header.count(name) <= 1]
-    for name in wrong:
-        count = header.count(name)
-        got = f"{count} such columns" if count else f"columns {show(header)}"
-        problems.add("key-missing", document.file, f'one column "{name}"', got)
     items: list[Any] = []
-    for index, cells in enumerate([] if wrong else rows):
-        fits = len(cells) == len(header)
-        items.append(from_cells(kind, dict(zip(header, cells))) if fits else BROKEN)
-        if not fits:
-            expected = f"{len(header)} fields, as in the header"
-            problems.add("row-width", document.file, expected, f"{len(cells)}", index=index)
-    return items
-
-
-def _lines_in(text: str) -> list[list[str]]:
-    """Return the cells of each line."""
-    rows: Any = value_in(text) if text.startswith("[{") else BROKEN
-    if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):  # data in memory
-        header = list(dict.fromkeys(key for row in rows for key in row))
-        return [header, *([_text(row.get(key, "")) for key in header] for row in rows)]
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        return [row for row in reader if row]
-    except csv.Error as error:
-        raise csv.Error(f"{error} at line {reader.line_num}") from error
+        if data.startswith(b"[{"):  # data in memory
+            rows = msgspec.json.decode(data, type=list[dict[str, Any]])
+            keys = {key for row in rows for key in row}  # a row has no empty cells
+            cells = [{key: _text(row.get(key, "")) for key in keys} for row in rows]
+            return [from_cells(kind, row) for row in cells]
+        reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
+        for index, row in enumerate(reader):
+            fits = None not in row and None not in row.values()
+            items.append(from_cells(kind, row) if fits else BROKEN)
+            if not fits:
+                expected = "as many fields as the header has"
+                problems.add("row-width", document.file, expected, "another number", index=index)
+    except (ValueError, csv.Error) as error:
+        problems.add("not-csv", document.file, "comma-separated fields in UTF-8", f"{error}")
+        return None
+    if not items:
+        problems.add("empty", document.file, "a header and rows", "none")
+    return items
 
 
 def _text(cell: Any) -> str:
