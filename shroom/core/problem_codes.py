@@ -151,7 +151,6 @@ _WARNINGS = {
     "answer-empty": "check the row: its text is empty",
     "segment-empty": "check the row: it has an empty segment",
     "judgement-missing": "add the judgement",
-    "rank-unknown": "rank the generations of this row",
     "query-odd": "check the query",
     "vote-odd": 'write the text that the annotator marked, or "|" if nothing is marked',
     "row-doubled": "keep only one of the rows",

@@ -24,8 +24,6 @@ class Report:
     def __init__(self, file: str, problems: Problems) -> None:
         self.file, self._problems = file, problems
         self.item: Any = None
-        #: The objects of the row that were already read, with their records.
-        self.read: dict[int, tuple[Any, Any]] = {}
         self.place: dict[str, Any] = {}
         self._row: list[tuple[str, str | None, str, str]] = []
 
@@ -40,7 +38,7 @@ class Report:
         """Report the problems of a row."""
         row_id = item.get(id_key) if isinstance(item, dict) else None
         self.place = {"index": index, "id": row_id if type(row_id) in (str, int) else None}
-        self.item, self.read, self._row = item, {}, []
+        self.item, self._row = item, []
         yield
         for code, key, expected, got in self._row:
             self._problems.add(code, self.file, expected, got, key=key, **self.place)

@@ -5,8 +5,7 @@ All labels are automatic: no person judged these generations.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, Optional, Union
@@ -14,9 +13,9 @@ from typing import Annotated, Any, Optional, Union
 from msgspec import Meta, Struct, field, structs
 
 from shroom.core.datapoint import Datapoint, pair
+from shroom.core.json_writing import json_lines
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Report
 from shroom.datasets.fields import Number, Rule, TextOrNone
 from shroom.datasets.groups import Groups, Row, frequent
 from shroom.datasets.records import Form
@@ -71,20 +70,6 @@ class Question(Struct, frozen=True):
     rank: Annotated[Optional[tuple[Generation, ...]], Rule(null=False)] = None
     extra: dict[str, Any] = field(default_factory=dict)
 
-    @staticmethod
-    def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Return a row whose rank refers to the objects of its generations, which are read once."""
-        generations, rank = item.get("generation"), item.get("rank")
-        if not isinstance(generations, list) or not isinstance(rank, list):
-            return item
-        same = {_sorted(generation): generation for generation in reversed(generations)}
-        for number, ranked in enumerate(rank):
-            if isinstance(ranked, dict) and _sorted(ranked) not in same:
-                report.add(
-                    "rank-unknown", f"rank[{number}]", "one of the generations", "another text"
-                )
-        return {**item, "rank": [same.get(_sorted(ranked), ranked) for ranked in rank]}
-
 
 class Turn(Struct, frozen=True):
     """One turn of a query: the ``role``, which is ``human``, and the question."""
@@ -111,11 +96,6 @@ class Preference(Struct, frozen=True):
 Record = Union[Question, Preference]
 
 
-def _sorted(item: Any) -> str:
-    # Compared as texts, because NaN is not equal to itself.
-    return json.dumps(item, sort_keys=True)
-
-
 FORM = Form[Any]({"query": Preference, "preference": Preference, "": Question})
 read = partial(records.read, NAME, FORM)
 
@@ -133,24 +113,9 @@ def to_dict(record: Record | Generation | Turn) -> dict[str, Any]:
     return {**content, **record.extra}
 
 
-def lines(records: Iterable[Record]) -> Iterator[str]:
-    r"""Yield each record as a line without newline, byte for byte as in the source's file."""
-    # ``test_generated`` has no blanks and escapes slashes; the other two have blanks and do not.
-    for record in records:
-        row, generated = to_dict(record), False
-        if isinstance(record, Question):
-            generated = record.category is None and record.rank is None
-        write = partial(json.dumps, row, separators=(",", ":") if generated else None)
-        line = write(ensure_ascii=False)
-        # An escaped half of a surrogate pair cannot be written as UTF-8.
-        if any("\ud800" <= character <= "\udfff" for character in line):
-            line = write(ensure_ascii=True)
-        yield line.replace("/", "\\/") if generated else line
-
-
 def write(records: Iterable[Record]) -> str:
-    """Return records in the form of the source's files; see :func:`lines`."""
-    return "".join(line + "\n" for line in lines(records))
+    """Return records as JSON Lines, as in the source's labelled and ranked files."""
+    return json_lines(map(to_dict, records))
 
 
 def datapoints(records: Iterable[Record], *, refusals: bool = False) -> list[Datapoint]:

@@ -6,7 +6,7 @@ A field without a default is required. A default replaces absent and odd values.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -59,10 +59,6 @@ class Rule:
         The expected value in words; by default, the type.
     parse : callable, optional
         ``(value, report, key) -> value``, used instead of the type. It may raise :class:`Odd`.
-    lenient : bool
-        Whether to leave out list items that are not objects. Otherwise, the list is invalid.
-    item : str
-        The name of an object of a list in messages; by default, its key and place.
     """
 
     otherwise: Any = NODEFAULT
@@ -71,8 +67,6 @@ class Rule:
     code: str = ""
     expected: str = ""
     parse: Callable[[Any, Report, str], Any] | None = None
-    lenient: bool = False
-    item: str = ""
 
 
 #: A text; an absent or odd value is reported and read as empty, or as ``None``.
@@ -165,8 +159,6 @@ def from_cells(kind: type[Struct], row: Mapping[str, str]) -> dict[str, Any]:
 
 def build(kind: type[R], item: dict[str, Any], report: Report, above: str = "") -> R:
     """Return an object of a row as a record; ``above`` is its path in the row."""
-    if id(item) in report.read:
-        return report.read[id(item)][1]  # type: ignore[no-any-return]
     prepare = getattr(kind, "prepare", None)
     row = prepare(item, report) if prepare else item
     values: dict[str, Any] = {}
@@ -183,9 +175,7 @@ def build(kind: type[R], item: dict[str, Any], report: Report, above: str = "") 
             values[field.name] = _instead(field, row, report, place)
     if "extra" in kind.__struct_fields__:
         values["extra"] = left
-    record = kind(**values)
-    report.read[id(item)] = item, record
-    return record
+    return kind(**values)
 
 
 def _instead(field: _Field, row: Mapping[str, Any], report: Report, place: str) -> Any:
@@ -211,23 +201,12 @@ def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
     if value is None and not rule.null:
         raise Odd
     if field.record is not None and value is not None:
-        return tuple(_records(field.record, rule, value, report, place))
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise Odd
+        items = enumerate(value)
+        return tuple(build(field.record, it, report, f"{place}[{at}].") for at, it in items)
     read = msgspec.convert(value, field.hint)
     if rule.words and read not in rule.words:
         expected = f"one of {', '.join(rule.words)}"
         report.add("word-odd", place, expected, show(read))
     return read
-
-
-def _records(
-    kind: type[Struct], rule: Rule, value: Any, report: Report, place: str
-) -> Iterator[Struct]:
-    is_list = isinstance(value, list)
-    if not is_list or not (rule.lenient or all(isinstance(item, dict) for item in value)):
-        raise Odd
-    for number, item in enumerate(value):
-        name = f"{rule.item} {number}" if rule.item else f"{place}[{number}]"
-        if isinstance(item, dict):
-            yield build(kind, item, report, name + (": " if rule.item else "."))
-        else:
-            report.add("object-odd", name, "an object (any other value is left out)", show(item))

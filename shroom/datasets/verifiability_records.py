@@ -80,7 +80,7 @@ class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}
     citation_texts: Annotated[Optional[tuple[str, ...]], Rule(())] = None
     # ``None`` if it is not worth verifying, or cites nothing.
     statement_supported: Optional[Supported] = None
-    citation_annotations: Annotated[Optional[tuple[Judgement, ...]], Rule((), lenient=True)] = None
+    citation_annotations: Annotated[Optional[tuple[Judgement, ...]], Rule(())] = None
 
     @property
     def is_supported(self) -> bool:
@@ -97,8 +97,8 @@ class Response(Struct, frozen=True):
     response: Text
     split: Annotated[str, Rule("", words=SPLITS)]
     system_name: Annotated[str, Rule("", words=SYSTEMS)]
-    citations: Annotated[tuple[Citation, ...], Rule((), lenient=True)]
-    statements: Annotated[tuple[Statement, ...], Rule((), lenient=True, item="statement")]
+    citations: Annotated[tuple[Citation, ...], Rule(())]
+    statements: Annotated[tuple[Statement, ...], Rule(())]
     fluency: Rating  # of the whole response; ``None`` if the source has no known rating
     perceived_utility: Rating
 
@@ -118,10 +118,6 @@ class Response(Struct, frozen=True):
         if not isinstance(cited, dict):
             report.add("object-odd", key, "an object")
             cited = {}
-        unjudged = [text for text in cited if text not in judged]
-        if unjudged:
-            expected, got = "annotations of all statements", f"none of {show(unjudged)}"
-            report.add("judgement-missing", "annotation", expected, got)
         statements = [
             {"citation texts": cited.get(text), **verdict, "text": text}
             if isinstance(verdict, dict)

@@ -37,7 +37,7 @@ ELSEWHERE = {
     *("row-doubled", "row-object", "row-ranking", "row-track", "row-value", "row-width"),
     *("id-odd", "length-odd", "list-odd", "number-odd", "object-odd", "query-odd", "ref-odd"),
     *("text-odd", "vote-odd", "word-odd"),
-    *("answer-empty", "id-repeated", "judgement-missing", "rank-unknown", "segment-empty"),
+    *("answer-empty", "id-repeated", "judgement-missing", "segment-empty"),
     *("span-bytes", "span-empty", "span-odd", "span-overlap", "span-past-end", "span-text"),
     *("span-utf16", "span-value", "word-value"),
     *("official", "rho-undefined", "splits-mixed", "track-missing"),
