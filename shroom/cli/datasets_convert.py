@@ -16,7 +16,7 @@ from shroom.core.atomic_writing import ending, names_a_file, prepare, write_file
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets.base import as_json, convert
-from shroom.datasets.download.sources import read_here
+from shroom.datasets.download import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.check import check_documents
 from shroom.scoring.editions.files import default

@@ -15,7 +15,7 @@ from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import FileRecords
-from shroom.datasets.download.sources import read_here
+from shroom.datasets.download import read_here
 from shroom.datasets.groups import WIDTH, Table
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.datasets.summary import Contents, Summary

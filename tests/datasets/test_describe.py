@@ -427,7 +427,7 @@ def test_without_a_path_it_is_the_folder_of_real_data_or_what_was_fetched(
     nowhere, tmp_path, monkeypatch, described
 ):
     path = save(tmp_path / "cache" / "felm" / "all.jsonl", SEGMENTED)
-    fetched = "shroom.datasets.download.sources.cached"
+    fetched = "shroom.datasets.download.cached"
     monkeypatch.setattr(fetched, lambda name: tmp_path / "cache" / name)
     assert described("felm")["files"][0]["file"] == str(path)
     save(nowhere / "felm" / "all.jsonl", SEGMENTED)
