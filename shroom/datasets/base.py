@@ -80,8 +80,8 @@ class DataSet:
         The publication.
     read : callable
         ``(*paths, problems=None) -> Collection``; see :func:`shroom.datasets.records.read`.
-    summary : Summary, optional
-        What to count, measure and group by; by default, the labels and text lengths of each view.
+    summary : Summary
+        What to count, measure and group by; by default, nothing.
     views : dict of View
         The views by name; the first is the default. Empty if no record is labelled.
     ending : str
@@ -100,7 +100,7 @@ class DataSet:
     about: str
     source: str
     read: Callable[..., Collection[Any]]
-    summary: Summary | None = None
+    summary: Summary = field(default_factory=Summary)
     views: Mapping[str, View[Any]] = field(default_factory=dict)
     ending: str = ".jsonl"
     is_linked: bool = False

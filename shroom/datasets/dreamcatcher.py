@@ -17,9 +17,8 @@ from shroom.core.json_writing import json_lines
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.fields import Number, Rule, TextOrNone
-from shroom.datasets.groups import Groups, Row, frequent
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary, fields, of
+from shroom.datasets.summary import Groups, Row, Summary, fields, of
 from shroom.metrics.intervals import Intervals
 
 NAME = "dreamcatcher"
@@ -142,22 +141,6 @@ def _p(record: Question, generation: Generation) -> float | None:
     return float(texts.index(generation.text) > types.index(UNCERTAIN))
 
 
-def _in_file(records: Sequence[Record], _: Intervals) -> Row:
-    questions = [record for record in records if isinstance(record, Question)]
-    kinds = [generation.type for question in questions for generation in question.generation]
-    ranks = [question.rank for question in questions]
-    return {
-        "questions": len(questions),
-        "preferences": len(records) - len(questions),
-        "generations": len(kinds),
-        "normal": kinds.count(NORMAL),
-        "uncertain": kinds.count(UNCERTAIN),
-        "with_category": sum(question.category is not None for question in questions),
-        "ranked": len(ranks) - ranks.count(None),
-        "ranked_two_or_more": sum(len(rank or ()) > 1 for rank in ranks),
-    }
-
-
 def _in_category(records: Sequence[Record], _: Intervals) -> Row:
     p = [point.p for point in datapoints(records)]
     questions = sum(isinstance(record, Question) for record in records)
@@ -187,18 +170,12 @@ DATA_SET = DataSet(
             "preference": of(Preference, lambda record: record.preference),
         },
         tables={
-            "file": Groups(
-                "questions with generations, and rankings of at least two texts",
-                _in_file,
-                by_file=True,
-            ),
             "category": Groups(
                 "questions and rankings by category, with the p of each question's normal "
                 "generations",
                 _in_category,
                 {"category": attrgetter("category")},
                 by_file=True,
-                order=frequent,
             ),
         },
         notes={"all labels are automatic: no person judged these generations": lambda _: True},

@@ -22,9 +22,8 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Report
 from shroom.datasets.fields import Finite, Rule
-from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary, fields
+from shroom.datasets.summary import Groups, Row, Summary, fields
 from shroom.metrics.cluster_bootstrap import places, ratio, sums
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.input_files import CSV
@@ -122,15 +121,10 @@ def _point(record: Response, p: float | None) -> list[Datapoint]:
     return [pair(record.premise, record.response, p, record.model_type)]
 
 
-def figures(
-    records: Sequence[Response], intervals: Intervals, *, verifiable_only: bool = False
-) -> Row:
+def figures(records: Sequence[Response], intervals: Intervals) -> Row:
     """Return counts, means and shares of responses; intervals resample dialogues."""
     keys = ("correctness", "hallucination", "verifiable", "given_correctness")
     judged = {key: _column(records, key) for key in keys}
-    if verifiable_only:
-        for key in ("correctness", "hallucination", "given_correctness"):
-            judged[key][judged["verifiable"] != 1] = np.nan
     units = places([record.dialogue for record in records])
     scored = [
         (metric, sums(np.column_stack([np.nan_to_num(column), ~np.isnan(column)]), units))
@@ -159,7 +153,7 @@ def _column(records: Sequence[Response], key: str) -> NDArray[np.float64]:
 def _by(*names: str) -> Groups:
     """Return the figures by fields; files are never pooled, since their annotators differ."""
     by = {name: attrgetter(name) for name in names}
-    return Groups(f"responses by {', '.join(names)}", figures, by, order=by_name)
+    return Groups(f"responses by {', '.join(names)}", figures, by)
 
 
 DATA_SET = DataSet(
@@ -185,12 +179,6 @@ DATA_SET = DataSet(
             "model_type": _by("file", "model_type"),
             "decoding": _by("file", "decoding"),
             "model_type_decoding": _by("file", "model_type", "decoding"),
-            "verifiable_only": Groups(
-                "responses by file; only judgements of verifiable responses are used",
-                partial(figures, verifiable_only=True),
-                {"file": attrgetter("file")},
-                order=by_name,
-            ),
         },
         notes={_AS_GIVEN: lambda _: True},
     ),

@@ -18,9 +18,8 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Report
 from shroom.datasets.fields import Rule, Text, TextOrNone, Unusable
-from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary, fields
+from shroom.datasets.summary import Groups, Parts, Row, Summary, fields, shares
 from shroom.metrics.intervals import Intervals
 
 NAME = "felm"
@@ -140,8 +139,7 @@ DATA_SET = DataSet(
                 "wrong segments (not factual, so hallucinated) and responses with wrong segments",
                 _figures,
                 {"domain": lambda record: record.domain},
-                order=lambda values, _: (*DOMAINS, *values).index(*values),
-                total="last",
+                total=True,
             ),
             "source": Groups(
                 "segments by source of the prompt",

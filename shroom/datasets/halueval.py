@@ -22,7 +22,6 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection, Report
 from shroom.datasets.fields import Filled
-from shroom.datasets.groups import Groups, Row, shares
 from shroom.datasets.native_scores import (
     Judged,
     NativeResult,
@@ -33,7 +32,7 @@ from shroom.datasets.native_scores import (
     sliced,
 )
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary
+from shroom.datasets.summary import Groups, Row, Summary, shares
 from shroom.metrics.classification import CORRECT, counts, of_counts
 from shroom.metrics.intervals import Intervals, Scored
 
@@ -141,15 +140,14 @@ def _predictions(records: Sequence[Any], wrong: NDArray[np.bool_], _: Any) -> st
 
 
 def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
-    counts = [_labels(record) for record in records]
-    wrong, every = [it["hallucinated"] for it in counts], [sum(it.values()) for it in counts]
+    labels = [_labels(record) for record in records]
+    wrong, every = [it.count("hallucinated") for it in labels], [*map(len, labels)]
     figures = {"records": len(records), "texts": sum(every), "hallucinated": sum(wrong)}
     return {**figures, **shares({"hallucinated_share": (wrong, every)}, intervals)}
 
 
-def _labels(record: Record) -> dict[str, int]:
-    wrong = [is_wrong for _, is_wrong in texts(record)]
-    return {"hallucinated": wrong.count(True), "right": wrong.count(False)}
+def _labels(record: Record) -> list[str]:
+    return ["hallucinated" if wrong else "right" for _, wrong in texts(record)]
 
 
 DATA_SET = DataSet(
@@ -176,7 +174,7 @@ DATA_SET = DataSet(
                 "records by task; each record has two texts, except in the task 'general'",
                 _figures,
                 {"task": lambda record: record.task},
-                total="last",
+                total=True,
             )
         },
     ),

@@ -20,13 +20,12 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Report
 from shroom.datasets.fields import Odd, Rule
-from shroom.datasets.groups import Groups, Row, shares
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary, fields
+from shroom.datasets.summary import Groups, Row, Summary, fields, shares
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import Intervals, estimates
-from shroom.metrics.span_arrays import Cells, Spans
-from shroom.metrics.span_metrics import FLOORS, CharacterVotes, everything, scored
+from shroom.metrics.span_arrays import Spans
+from shroom.metrics.span_metrics import FLOORS, CharacterVotes, scored
 from shroom.scoring.kinds import span_values
 from shroom.scoring.kinds.base import Fault
 from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of, read_spans, soft_of
@@ -34,7 +33,6 @@ from shroom.scoring.results import flat
 
 NAME = "mushroom2025"
 _AGREEMENT = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
-_ROUNDED = 1e-6  # maximum rounding error of a soft label
 
 
 def _spans(form: type[Any]) -> Rule:
@@ -172,12 +170,6 @@ def _kind(record: Record) -> list[str]:
     return ["something marked" if record.share_marked else "nothing marked"]
 
 
-def _characters(record: Record) -> dict[str, int]:
-    size = len(record.model_output_text) if record.is_labelled else 0
-    marked = round(record.share_marked * size)
-    return {"marked": marked, "not marked": size - marked}
-
-
 def _sizes(records: Sequence[Record]) -> list[int]:
     return [len(record.model_output_text) for record in records]
 
@@ -191,7 +183,8 @@ def _marks(records: Sequence[Record]) -> tuple[Spans, Spans]:
 def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
     """Return the counts of marked characters, and the scores of the trivial systems."""
     labelled = [record for record in records if record.is_labelled]
-    sizes, marked = _sizes(labelled), [_characters(record)["marked"] for record in labelled]
+    sizes = _sizes(labelled)
+    marked = [round(it.share_marked * size) for it, size in zip(labelled, sizes)]
     row = {
         "items": len(records),
         "labelled": len(labelled),
@@ -217,7 +210,6 @@ def _agreement(records: Sequence[Record], intervals: Intervals) -> Row:
         "characters": sum(sizes),
         "annotators": max(annotators),
         **flat(*estimates([votes.by_text(AGREEMENT[name]) for name in _AGREEMENT], intervals)),
-        "labels_as_annotated": _labels_as_annotated(records),
     }
 
 
@@ -233,19 +225,6 @@ def _sides(records: Sequence[Record]) -> list[Spans]:
     ]
 
 
-def _labels_as_annotated(records: Sequence[Record]) -> float | None:
-    """Return the share of characters whose soft label equals the share of annotators."""
-    labelled = [record for record in records if record.is_labelled]
-    sizes = _sizes(labelled)
-    annotators = np.array([len(record.annotations) for record in labelled], np.int64)
-    sides = [side.within() for side in _sides(labelled)]
-    labels = _marks(labelled)[1].within()
-    cells = Cells(labels, everything(sizes), *sides)
-    marked = sum(cells.marked(side).astype(np.float64) for side in sides)
-    near = np.abs(cells.painted(labels) - marked / annotators[cells.text]) <= _ROUNDED
-    return float(cells.sums(near).sum()) / sum(sizes) if any(sizes) else None
-
-
 DATA_SET = DataSet(
     NAME,
     licence="none stated",
@@ -256,7 +235,7 @@ DATA_SET = DataSet(
     ),
     read=read,
     summary=Summary(
-        labels={"answers": _kind, "characters": _characters},
+        labels={"answers": _kind},
         texts=fields("model_input", "model_output_text"),
         tables={
             "file": Groups(
@@ -267,17 +246,12 @@ DATA_SET = DataSet(
             )
         },
         agreement=Groups(
-            "agreement on characters",
+            "agreement of the annotators' spans, with characters as items",
             _agreement,
             {"lang": attrgetter("lang")},
             by_file=True,
             only=_is_voted,
         ),
-        notes={
-            "agreement is computed from the annotators' spans, with characters as items; "
-            "labels_as_annotated is the share of characters whose soft label equals the share of "
-            "annotators who marked the character": _is_voted
-        },
     ),
     views={
         "share": View(

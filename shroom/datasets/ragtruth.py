@@ -22,7 +22,6 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection, Report
 from shroom.datasets.fields import Filled, Index, Number, Rule, Text
-from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.native_scores import (
     Judged,
     NativeResult,
@@ -34,7 +33,7 @@ from shroom.datasets.native_scores import (
     sliced,
 )
 from shroom.datasets.records import Form, Link
-from shroom.datasets.summary import Summary, fields, is_a, of
+from shroom.datasets.summary import Groups, Parts, Row, Summary, fields, is_a, of, shares
 from shroom.metrics.cluster_bootstrap import places
 from shroom.metrics.intervals import Intervals, Scored
 
@@ -167,7 +166,7 @@ def _figures(responses: Sequence[Response], intervals: Intervals) -> Row:
 
 def _by(about: str, key: str) -> Groups:
     by = {key: attrgetter(key)}
-    return Groups(about, _figures, by, only=is_a(Response), total="last")
+    return Groups(about, _figures, by, only=is_a(Response), total=True)
 
 
 DATA_SET = DataSet(

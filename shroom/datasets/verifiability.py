@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -15,9 +15,8 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Report
-from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary, fields, is_a, of
+from shroom.datasets.summary import Groups, Row, Summary, fields, is_a, of
 from shroom.datasets.verifiability_records import (
     DEGREES,
     POINTS,
@@ -78,18 +77,6 @@ def _unit(record: Record) -> Hashable:
     return (record.question if isinstance(record, Pair) else record.query), record.response
 
 
-def without_premise(records: Iterable[Record]) -> int:
-    """Return the number of verdicts that are not datapoints for lack of a source text."""
-    verdicts = (verdict for record in records for verdict in _verdicts(record))
-    return sum(p is not None and not premise.strip() for premise, _, p, _ in verdicts)
-
-
-def _in_file(records: Sequence[Record], _: Intervals) -> Row:
-    kinds = {"responses": Response, "pairs": Pair, "page_judgements": PageJudgement}
-    counts = {name: sum(isinstance(r, kind) for r in records) for name, kind in kinds.items()}
-    return {**counts, "verdicts_without_evidence": without_premise(records)}
-
-
 def statistics(responses: Sequence[Response]) -> NDArray[np.float64]:
     """Return the statistics of each response: shape [n, 6]."""
     # Without a verdict or a citation, a statement that is worth verifying is not supported.
@@ -141,8 +128,7 @@ def _citations(
 ) -> Groups:
     by = {key: attrgetter(key) for key in keys}
     figures = partial(_figures, metrics=metrics)
-    total = "last" if len(keys) == 1 else ""
-    return Groups(about, figures, by, only=is_a(Response), order=by_name, total=total)
+    return Groups(about, figures, by, only=is_a(Response), total=len(keys) == 1)
 
 
 #: The metrics that the paper breaks down by query distribution.
@@ -191,11 +177,6 @@ DATA_SET = DataSet(
                 "system_name",
                 "split",
                 metrics=_MAIN,
-            ),
-            "file": Groups(
-                "rows by kind, and verdicts without the text of the cited page",
-                _in_file,
-                by_file=True,
             ),
         },
         notes={

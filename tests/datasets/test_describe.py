@@ -22,7 +22,7 @@ from shroom.core.paths import shown_path
 from shroom.datasets.description import describe
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.metrics.agreement import AGREEMENT
-from shroom.metrics.intervals import NO_INTERVALS, Intervals, estimates
+from shroom.metrics.intervals import Intervals, estimates
 from shroom.metrics.span_metrics import CharacterVotes, Spans
 from shroom.scoring.annotator_agreement import agreement
 
@@ -330,25 +330,12 @@ def test_unlabelled_files_have_no_shares(tmp_path, described, done):
     assert "–" in done("datasets", "describe", "mushroom2025", tmp_path / "train.jsonl")
 
 
-def test_labels_as_annotated_is_a_share_of_characters(tmp_path):
-    unmarked = {key: MARKED[key] for key in ("lang", "model_output_text", "annotations")}
-    other = {**MARKED, "id": "val-en-2", "soft_labels": [{"start": 0, "end": 7, "prob": 1.0}]}
-    for rows, share in (([unmarked], None), ([MARKED, other], (14 + 10) / 28)):
-        found = describe("mushroom2025", [save(tmp_path / "x.jsonl", *rows)], NO_INTERVALS)
-        (row,) = found.contents.agreement.rows
-        assert (row["pairwise_agreement"], row["labels_as_annotated"]) == (10 / 14, share)
-
-
-def test_intervals_of_many_items_are_normal_and_it_is_said():
+def test_intervals_of_many_items_are_normal():
     rows = [{**VOTED, "p(Hallucination)": number % 2} for number in range(5001)]
     found = describe("semeval2024", [rows], Intervals(50))
-    assert found.to_dict()["intervals"]["normal_above"] == 5000
     low, high = found.contents.tables["file"].rows[0]["mean_p_ci"]
     assert low + high == pytest.approx(2 * 2500 / 5001)
     assert high - low == pytest.approx(2 * 1.96 * 0.5 / 5001**0.5, rel=0.01)
-    assert "the normal approximation is used above 5000 units" in " ".join(
-        found.render("text").split()
-    )
 
 
 def test_a_name_cannot_steer_the_terminal(tmp_path, shroom):
@@ -453,7 +440,6 @@ def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, done):
     first = save(folder / f"a{'b' * 120}c.jsonl", *records)
     second = save(folder / f"a{'b' * 120}d.jsonl", {**records[0], "id": "val-en-3"})
     lines = done("datasets", "describe", "mushroom2025", first, second).splitlines()
-    assert lines[2] == f"in {folder}:"
-    assert max(map(len, lines[3:])) <= 100
+    assert max(map(len, lines[1:])) <= 100
     for end in ("bc.jsonl", "bd.jsonl"):
         assert any(line.startswith("ab") and end in line for line in lines)
