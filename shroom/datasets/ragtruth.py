@@ -206,22 +206,12 @@ DATA_SET = DataSet(
             lambda record: record.source_id,
         )
     },
-    no_predictions="its predictions are spans, but a submission has one p for each answer",
 )
 
 
 class _Ends(Struct):
     start: Index
     end: Index
-
-
-class _Quotes(Struct, rename={"quotes": "hallucination list"}):
-    quotes: list[str] = []
-
-
-#: The key, the type and the words of predictions: texts, as in the authors' baseline, or spans.
-_QUOTED: Any = "pred", _Quotes, 'an object with texts under "hallucination list"'
-_MARKED: Any = "labels", list[_Ends], 'a list of {"start", "end"}'
 
 
 def _read_predictions(
@@ -233,38 +223,25 @@ def _read_predictions(
     known = {record.id: record for record in gold.records if isinstance(record, Response)}
     found: dict[str, Places] = {}
     for item, record, report in predictions.with_records(known):
-        if record is not None:
-            found[record.id] = _places(item, record.response, report)
+        try:
+            spans = convert(item.get("labels"), list[_Ends])
+        except ValidationError:
+            report.add("span-value", "labels", 'a list of {"start", "end"}')
+            spans = []
+        if record is None:
+            continue
+        size = len(record.response)
+        found[record.id] = [(span.start, span.end) for span in spans]
+        for number, (start, end) in enumerate(found[record.id]):
+            if not start < end <= size:
+                expected = f"a non-empty span of the answer, which has {size} characters"
+                report.add("span-empty", f"labels[{number}]", expected, f"{start} to {end}")
     splits = {known[name].split for name in found} or {r.split for r in known.values()}
     judged = [r for r in known.values() if r.is_judged and r.split in splits]
     missing = [record.id for record in judged if record.id not in found]
     expected = f"all {len(judged)} answers in the predicted splits"
     predictions.refuse_incomplete(missing, expected)
     return [(record, found[record.id]) for record in judged]
-
-
-def _places(item: dict[str, Any], text: str, report: Report) -> Places:
-    """Return the places of the spans of a row; wrong spans are reported."""
-    key, form, expected = _QUOTED if "pred" in item else _MARKED
-    try:
-        read = convert(item.get(key), form)
-    except ValidationError:
-        report.add("span-value", key, expected)
-        return []
-    if isinstance(read, _Quotes):
-        starts = [(text.find(quote), len(quote)) for quote in read.quotes if quote]
-        places = [(start, start + size) for start, size in starts]
-    else:
-        places = [(span.start, span.end) for span in read]
-    for number, (start, end) in enumerate(places):
-        place, at = f"{key}[{number}]", f"{start} to {end}"
-        if start < 0:
-            report.add("span-text", place, "a quote from the answer", "another text")
-        elif end > len(text):
-            report.add("span-past-end", place, f"an end of at most {len(text)}", f"{end}")
-        elif start >= end:
-            report.add("span-empty", place, "a non-empty span of the answer", at)
-    return [place for place in places if place[0] >= 0]
 
 
 def _marked(places: Places, size: int) -> NDArray[np.bool_]:
