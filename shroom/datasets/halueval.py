@@ -5,7 +5,6 @@ The files are JSON Lines, although their names end in ``.json``.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, Union
@@ -210,7 +209,7 @@ def score(
     for place, record in enumerate(gold.records):
         for row, wrong in native_rows(record):
             known.setdefault((record.task, *row.values()), []).append((place, wrong))
-    judged, times = set[int](), Counter[tuple[Any, ...]]()
+    of_gold = signature(NAME, "texts", known.items())
     rows: list[tuple[str, int, bool, bool]] = []  # task, row of the gold, flagged, wrong
     given = Predictions(predictions, gold, problems, "ID")
     for item, report in given.rows():
@@ -218,17 +217,17 @@ def score(
         if judgement not in (*YES_OR_NO.values(), _FAILED):
             expected = " or ".join(map(show, (*YES_OR_NO.values(), _FAILED)))
             report.add("word-value", "judgement", expected)
+        elif text is not None and not known[text]:
+            expected, got = "one judgement for each text", "another judgement of this text"
+            report.add("id-doubled", _KEYS[text[0]][-1], expected, got)
         elif text is not None:
-            places, truths = zip(*known[text])
-            said = item.get("ground_truth") == "Yes"  # decides only if both texts are the same
-            wrong = said if said in truths else not said
-            times[text, wrong] += 1
-            if times[text, wrong] > len(places):
-                expected, got = "one judgement for each text", "another judgement of this text"
-                report.add("id-doubled", _KEYS[text[0]][-1], expected, got)
+            # Rows may share a text, and the texts of a row may be equal.
+            said = item.get("ground_truth") == "Yes"
+            place, wrong = next((it for it in known[text] if it[1] == said), known[text][0])
+            known[text].remove((place, wrong))
             flagged = not wrong if judgement == _FAILED else judgement == "Yes"
-            rows.append((text[0], places[0], flagged, wrong))
-            judged.update(places)
+            rows.append((text[0], place, flagged, wrong))
+    judged = {place for _, place, _, _ in rows}
     missing = [f"row {place}" for place in range(len(gold.records)) if place not in judged]
     expected = f"a judgement for each of {len(gold.records)} rows of {', '.join(gold.files)}"
     given.refuse_incomplete(missing, expected, "judgement")
@@ -245,5 +244,5 @@ def score(
         (scored(everything), scored(~everything)),
         intervals,
         sliced(of_texts, {"task": tasks}, intervals),
-        signature=signature(NAME, "texts", known.items()),
+        signature=of_gold,
     )
