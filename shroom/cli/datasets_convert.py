@@ -51,9 +51,9 @@ def command(
     refuse_two_pipes(*paths, predictions)
     if predictions is not None and source.predictions is None:
         raise ShroomError(
-            f"{source.name}: {source.no_predictions}; score the submission against the converted "
-            f"data: run 'shroom datasets convert {source.name} -o gold.json' and 'shroom score "
-            "SUBMISSION gold.json'"
+            f"{source.name}: a submission cannot be converted to the data set's prediction format; "
+            f"score the submission against the converted data: run 'shroom datasets convert "
+            f"{source.name} -o gold.json' and 'shroom score SUBMISSION gold.json'"
         )
     inputs, is_csv = [*paths, predictions], source.ending == ".csv" and predictions is None
     prepare(output, [f"{source.name}.json"], inputs, CSV if is_csv else JSON)

@@ -91,8 +91,6 @@ class DataSet:
     predictions : callable or None
         ``(records, wrong, p) -> text``: writes a detector's predictions for the datapoints of any
         view in the native form. ``None`` if there is no native form.
-    no_predictions : str
-        The reason why there is no native form, for messages.
     """
 
     name: str
@@ -107,7 +105,6 @@ class DataSet:
     predictions: Callable[[Sequence[Any], NDArray[np.bool_], NDArray[np.float64]], str] | None = (
         None
     )
-    no_predictions: str = "the data set has no prediction format of its own"
 
     def view(self, name: str | None = None) -> View[Any]:
         """Return a view; by default, the first one.

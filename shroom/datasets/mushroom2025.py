@@ -11,7 +11,6 @@ from itertools import islice
 from operator import attrgetter
 from typing import Annotated, Any, Optional
 
-import numpy as np
 from msgspec import Struct, field
 
 from shroom.core.datapoint import Datapoint, pair
@@ -72,27 +71,14 @@ def _language(value: Any, report: Report, key: str) -> str:
     return value.upper()
 
 
-def _answer(value: Any, report: Report, key: str) -> str:
-    """Return a text; null and NaN, which tables write for empty texts, are reported."""
-    if value is None or isinstance(value, float):
-        code = "text-odd" if value is None or np.isfinite(value) else "value-finite"
-        report.add(code, key, "a text (any other value is read as empty)", show(value))
-        return ""
-    if not isinstance(value, str):
-        raise Odd
-    return value
-
-
 Tokens = Annotated[Optional[tuple[Any, ...]], Rule(())]
 
 
 class Record(Struct, frozen=True):
     """One answer of a language model."""
 
-    model_output_text: Annotated[str, Rule(parse=_answer, expected="a text")]
-    id: Annotated[
-        Optional[str], Rule(parse=lambda it, *_: it if isinstance(it, str) and it else None)
-    ] = None
+    model_output_text: str
+    id: str = ""
     lang: Annotated[str, Rule(parse=_language)] = ""
     model_input: str = ""  # the question
     model_id: str = ""  # the model's name on the hub
@@ -131,10 +117,9 @@ class Record(Struct, frozen=True):
 
 
 def _check(record: Record, report: Report) -> None:
-    if record.id is None:
-        got = show(report.item["id"]) if "id" in report.item else "none"
-        report.add("id-odd", "id", "an id", got)
-    if report.item["model_output_text"] == "":  # null and NaN are reported before
+    if not record.id:
+        report.add("id-odd", "id", "an id")
+    if not record.model_output_text:
         report.add("answer-empty", "model_output_text", "an answer", "an empty text")
     tokens, logits = record.model_output_tokens or (), record.model_output_logits or ()
     if len(tokens) != len(logits):
@@ -263,5 +248,4 @@ DATA_SET = DataSet(
             lambda record: _point(record, float(record.share_marked > 0)),
         ),
     },
-    no_predictions="its predictions are spans, but a submission has one p for each answer",
 )

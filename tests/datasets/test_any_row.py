@@ -73,7 +73,7 @@ UNMARKED = {"soft_labels": [], "hard_labels": [], "annotations": {}}
         ("mushroom2025", {"lang": "en"}, "word-odd", "lang"),
         ("mushroom2025", {"model_output_text": "", **UNMARKED}, "answer-empty",
          "model_output_text"),
-        ("mushroom2025", {"model_output_text": math.nan, **UNMARKED}, "value-finite",
+        ("mushroom2025", {"model_output_text": math.nan, **UNMARKED}, "row-value",
          "model_output_text"),
         ("mushroom2025", {"model_input": 3}, "text-odd", "model_input"),
         ("mushroom2025", {"model_output_logits": [0.5]}, "length-odd", "model_output_logits"),
