@@ -25,7 +25,6 @@ from shroom.datasets.native_scores import (
     Judged,
     NativeResult,
     Predictions,
-    Slices,
     confusions,
     result,
     signature,
@@ -124,24 +123,17 @@ def _check_thresholds(values: Mapping[str, list[Any]], report: Report) -> None:
 def _check_columns(
     verdicts: Verdicts, gold: Collection[Response], source: str, problems: Problems
 ) -> None:
-    """Report constant columns and inverted polarity, as for SHROOM's predictions."""
-    wrong, p = verdicts
-    if len(wrong) > 1 and np.all(wrong == wrong[0]):
-        value = f"the verdict '{'wrong' if wrong[0] else 'factual'}' for every segment"
-        problems.add("label-constant", source, "both verdicts", value)
-    if p is not None and len(p) > 1 and np.ptp(p) == 0:
-        value = f"{float(p[0])!r} for every segment"
-        problems.add("p-constant", source, "different values of p", value, key="p")
+    """Report inverted polarity, as for SHROOM's predictions."""
     labels = np.array([not label for record in gold.records for label in record.labels], float)
+    wrong, p = verdicts
     key, column = ("labels", wrong.astype(float)) if p is None else ("p", p)
     n = len(gold.records)
     correlation = rho(column, labels)  # nan if one side is constant
     # The segments of a response are not independent, so chance depends on the number of responses.
     if n >= 10 and correlation * math.sqrt(n - 1) <= -3:
-        low = "low p" if key == "p" else "the label true"
+        code, low = ("label-inverted", "the label true") if p is None else ("p-inverted", "low p")
         expected = f"{low} for factual segments"
         value = f"a correlation of {correlation:.2f} with the gold"
-        code = "p-inverted" if key == "p" else "label-inverted"
         problems.add(code, source, expected, value, key=key)
 
 
@@ -201,15 +193,13 @@ def score(
     kinds = np.array([kind or "none" for record in records for kind in record.kinds], np.str_)
     columns = scored(flagged, wrong, response, n, p)
     judged = Judged(columns, "segments", np.bincount(response, minlength=n))
-    few = replace(judged, scored=[it for it in columns if it[0].name in _OF_SOURCES])
 
     def confusion(mask: Any = slice(None)) -> dict[str, int]:
         return dict(zip(("TP", "FP", "FN", "TN"), columns[0][1][mask].sum(axis=0).tolist()))
 
-    slices: Slices = {}
-    for key, metrics in (("domain", judged), ("source", few)):
-        values = [getattr(record, key) for record in records]
-        slices |= sliced(metrics, {key: values}, intervals, confusion)
+    few = replace(judged, scored=[it for it in columns if it[0].name in _OF_SOURCES])
+    slices = sliced(judged, {"domain": [r.domain for r in records]}, intervals, confusion)
+    slices |= sliced(few, {"source": [r.source for r in records]}, intervals, confusion)
     # A type of error has only a recall: segments that are labelled factual have no type.
     for kind in sorted({*kinds[wrong].tolist()}):
         mask = wrong & (kinds == kind)
