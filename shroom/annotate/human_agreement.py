@@ -130,12 +130,12 @@ class Judgement(Struct, frozen=True):
     label: Any = None
     p: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
-        Rule(null=False, code="p-range", expected="a number (in [0, 1])"),
+        Rule(code="p-range", expected="a number (in [0, 1])"),
     ] = field(name=P, default=None)
 
 
 def _check(judgement: Judgement, report: Report) -> None:
-    if P not in report.item and judgement.label not in list(LABELS):
+    if judgement.p is None and judgement.label not in list(LABELS):
         report.add("label-value", "label", " or ".join(f'"{label}"' for label in LABELS))
 
 

@@ -25,9 +25,7 @@ NAME = "dreamcatcher"
 TYPES = NORMAL, UNCERTAIN = "normal", "uncertainty"
 CATEGORIES = ALL_RIGHT, PARTIAL_RIGHT, ALL_WRONG = "all-right", "partial-right", "all-wrong"
 
-Score = Annotated[Optional[Number], Rule(null=False)]
-
-
+Score = Optional[Number]
 #: A keyword and its number.
 Keyword = Annotated[dict[str, Number], Meta(min_length=1, max_length=1)]
 
@@ -37,7 +35,7 @@ class Generation(Struct, frozen=True):
 
     text: str  # the output of the model
     # ``normal``, an answer; or ``uncertainty``, a refusal.
-    type: Annotated[Optional[str], Rule(None, null=False, words=TYPES)]
+    type: Annotated[Optional[str], Rule(None, words=TYPES)]
     rm_score: Score = None  # A reward model's raw score
     # Similarity of question and generation to question and answer; only normal generations.
     sim2answer_score: Score = None
@@ -64,9 +62,9 @@ class Question(Struct, frozen=True):
     type: TextOrNone
     generation: tuple[Generation, ...]  # five of each type in the source's files
     # This and the rank are only in ``test_autolabeled``.
-    category: Annotated[Optional[str], Rule(null=False, words=CATEGORIES)] = None
+    category: Annotated[Optional[str], Rule(words=CATEGORIES)] = None
     # From the best: a right generation if any, the best refusal, a wrong one if any.
-    rank: Annotated[Optional[tuple[Generation, ...]], Rule(null=False)] = None
+    rank: Optional[tuple[Generation, ...]] = None
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -83,7 +81,7 @@ class Preference(Struct, frozen=True):
 
     query: tuple[Turn, ...]  # one turn, the question; and the texts of the ranking, from the best
     preference: tuple[str, ...]
-    task: Annotated[Optional[str], Rule(None, null=False, words=CATEGORIES)]
+    task: Annotated[Optional[str], Rule(None, words=CATEGORIES)]
     extra: dict[str, Any] = field(default_factory=dict)  # everything else in the object
 
     @property

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Optional
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, pair
 from shroom.core.json_writing import json_lines
@@ -102,18 +102,20 @@ def predictions(
     return rows
 
 
-def _figures(records: Sequence[Response], intervals: Intervals, *, responses: bool = True) -> Row:
-    """Return the figures of records, of wrong responses only if requested."""
+def _figures(records: Sequence[Response], intervals: Intervals) -> Row:
     segments = [len(record.labels) for record in records]
     wrong = [record.labels.count(False) for record in records]
-    is_wrong = [bool(n) for n in wrong]
-    m, of_wrong = sum(segments), sum(wrong)
-    row = {"responses": len(records), "segments": m, "factual": m - of_wrong, "wrong": of_wrong}
-    parts: dict[str, tuple[ArrayLike, ArrayLike]] = {"wrong_share": (wrong, segments)}
-    if responses:
-        row["wrong_responses"] = sum(is_wrong)
-        parts["wrong_response_share"] = (is_wrong, np.ones(len(records)))
-    return {**row, **shares(parts, intervals)}
+    is_wrong = [n > 0 for n in wrong]
+    row = {
+        "responses": len(records),
+        "segments": sum(segments),
+        "factual": sum(segments) - sum(wrong),
+        "wrong": sum(wrong),
+        "wrong_responses": sum(is_wrong),
+    }
+    of_segments = shares({"wrong_share": (wrong, segments)}, intervals)
+    ones = [1] * len(records)
+    return {**row, **of_segments, **shares({"wrong_response_share": (is_wrong, ones)}, intervals)}
 
 
 DATA_SET = DataSet(
@@ -143,7 +145,7 @@ DATA_SET = DataSet(
             ),
             "source": Groups(
                 "segments by source of the prompt",
-                partial(_figures, responses=False),
+                _figures,
                 {"source": lambda record: record.source},
             ),
             "type": Parts(

@@ -49,8 +49,6 @@ class Rule:
     ----------
     otherwise : object
         The replacement for an invalid value, and for a missing value if there is no default.
-    null : bool
-        Whether an optional field may be null.
     words : tuple of str
         Known texts. Other texts are reported and kept.
     code : str
@@ -62,7 +60,6 @@ class Rule:
     """
 
     otherwise: Any = NODEFAULT
-    null: bool = True
     words: tuple[str, ...] = ()
     code: str = ""
     expected: str = ""
@@ -71,7 +68,7 @@ class Rule:
 
 #: A text; an absent or odd value is reported and read as empty, or as ``None``.
 Text = Annotated[str, Rule("")]
-TextOrNone = Annotated[Optional[str], Rule(None, null=False)]
+TextOrNone = Annotated[Optional[str], Rule(None)]
 #: A list of texts; an absent or odd value is reported and read as empty.
 Texts = Annotated[tuple[str, ...], Rule(())]
 #: A text that is not blank; other rows are dropped.
@@ -198,15 +195,13 @@ def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
     rule = field.rule
     if rule.parse is not None:
         return rule.parse(value, report, place)
-    if value is None and not rule.null:
-        raise Odd
     if field.record is not None and value is not None:
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise Odd
         items = enumerate(value)
         return tuple(build(field.record, it, report, f"{place}[{at}].") for at, it in items)
     read = msgspec.convert(value, field.hint)
-    if rule.words and read not in rule.words:
+    if rule.words and read is not None and read not in rule.words:
         expected = f"one of {', '.join(rule.words)}"
         report.add("word-odd", place, expected, show(read))
     return read

@@ -90,7 +90,7 @@ class Response(Struct, frozen=True):
     response: Filled
     labels: tuple[Span, ...]
     model: Text
-    temperature: Annotated[Optional[Number], Rule(None, null=False)]
+    temperature: Annotated[Optional[Number], Rule(None)]
     split: Annotated[str, Rule("", words=("train", "test"))]
     quality: Annotated[str, Rule("", words=QUALITIES)]
     origin: Optional[Source] = None

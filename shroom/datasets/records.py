@@ -149,7 +149,7 @@ def read(
         if (file := reader.file(document)) is not None
     ]
     if form.link is not None:
-        _put_together(form.link, files, problems)
+        _put_together(form.link, files)
     if problems.errors:
         raise InvalidInput(problems)
     by_file = []
@@ -159,30 +159,22 @@ def read(
     return Collection(name, by_file, problems)
 
 
-def _put_together(
-    link: Link, files: Sequence[tuple[Report, list[Any]]], problems: Problems
-) -> None:
+def _put_together(link: Link, files: Sequence[tuple[Report, list[Any]]]) -> None:
     """Give each record its linked record of another file; records without one are dropped."""
     rows = [
-        (report, records, index)
+        (report, records, index, getattr(record, link.key), record)
         for report, records in files
         for index, record in enumerate(records)
         if record is not None
     ]
     others: dict[Any, Any] = {}
-    for report, records, index in rows:
-        record = records[index]
-        key = getattr(record, link.key)
+    for report, _, index, key, record in rows:
         if isinstance(record, link.other) and others.setdefault(key, record) != record:
             with report.row(index, {"id": key}, "id"):
                 report.add("id-doubled", link.key, "a unique id", f"{show(key)} again")
-    linked = [row for row in rows if isinstance(row[1][row[2]], link.kind)]
-    if linked and not others:
-        problems.add("no-file", files[0][0].file, f"the rows of {link.file} as well", "none")
-        return
-    for report, records, index in linked:
-        record = records[index]
-        key = getattr(record, link.key)
+    for report, records, index, key, record in rows:
+        if not isinstance(record, link.kind):
+            continue
         if key in others:
             records[index] = msgspec.structs.replace(record, **{link.field: others[key]})
             continue

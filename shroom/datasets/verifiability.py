@@ -51,24 +51,23 @@ FORM = Form[Any](
 read = partial(records.read, NAME, FORM)
 
 
-def _verdicts(record: Record) -> Iterator[tuple[str, str, float | None, str]]:
-    """Yield the premise, hypothesis, p and model of each judged citation of a record."""
+def _points(record: Record) -> Iterator[Datapoint | None]:
+    """Yield each judged citation of a record; ``None`` without a text of the cited page."""
     if isinstance(record, Pair):
         p = float(record.attribution_label != "attributable")
-        yield "\n\n".join(record.references), record.claim, p, ""
+        yield _point("\n\n".join(record.references), record.claim, p)
     elif isinstance(record, PageJudgement):
         p = 1 - DEGREES.get(record.source_supports_statement, 0.0)
-        yield record.source_text, record.statement, p, ""
+        yield _point(record.source_text, record.statement, p)
     else:
         for statement, judgement in record.judgements:
             support = judgement.citation_supports
             known = None if support is None else 1 - DEGREES.get(support, 0.0)
-            yield judgement.evidence or "", statement.text, known, record.system_name
+            yield _point(judgement.evidence or "", statement.text, known, record.system_name)
 
 
-def _points(record: Record) -> list[Datapoint | None]:
-    verdicts = [*_verdicts(record)]
-    return [pair(*verdict) if verdict[0].strip() else None for verdict in verdicts]
+def _point(premise: str, text: str, p: float | None, model: str = "") -> Datapoint | None:
+    return pair(premise, text, p, model) if premise.strip() else None
 
 
 def _unit(record: Record) -> Hashable:

@@ -50,8 +50,8 @@ DEGREES = {
 
 OrNone = Annotated[Optional[str], Rule("")]
 #: A position of a citation, and a rating; an absent value is reported.
-Place = Annotated[Optional[Index], Rule(None, null=False)]
-Rating = Annotated[Optional[Likert], Rule(None, null=False)]
+Place = Annotated[Optional[Index], Rule(None)]
+Rating = Annotated[Optional[Likert], Rule(None)]
 
 
 class Citation(Struct, frozen=True):
@@ -67,7 +67,7 @@ class Judgement(Struct, frozen=True):
     """An annotator's judgement of one citation of a statement."""
 
     citation_text: Text
-    citation_supports: Annotated[Optional[Support], Rule(None, null=False)]
+    citation_supports: Annotated[Optional[Support], Rule(None)]
     evidence: OrNone = None
 
 

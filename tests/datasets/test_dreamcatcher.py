@@ -158,8 +158,8 @@ def test_what_is_odd_is_reported_once_and_written_back_or_dropped(
     st.dictionaries(st.text(min_size=1), st.floats(-1e9, 1e9) | st.booleans() | st.none()),
 )
 def test_whatever_is_read_can_be_written(tmp_path, text, extra):
-    of_another_form = {"query", "preference"}
-    extra = {key: value for key, value in extra.items() if key not in of_another_form}
+    known = {"query", "preference", "category", "rank"}
+    extra = {key: value for key, value in extra.items() if key not in known}
     row = {**extra, **changed(GENERATED, ["generation", 0, "text"], text)}
     row["generation"][0]["gpt_judgement"] = "right"
     path = save(tmp_path / "a.jsonl", row)
