@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +77,7 @@ def describe(
 )
 @flag("--force", "Download all files again and replace them.")
 @flag("--yes", "Accept the licences without asking.")
-@format_option(
-    "text", "json", about="Print the path of the folder, or one JSON object that lists all files."
-)
-def fetch(
-    *, name: str, folder: Path | None, force: bool, yes: bool, form: str, **settings: Any
-) -> None:
+def fetch(*, name: str, folder: Path | None, force: bool, yes: bool, mirrors: list[str]) -> None:
     """Download the public files of the data set NAME, and print the path of their folder.
 
     Files with a known SHA-256 hash are verified, and existing files are not downloaded again.
@@ -93,7 +86,7 @@ def fetch(
     --------
     shroom datasets fetch felm
     shroom datasets fetch felm --to data/felm --yes
-    shroom datasets fetch felm --force --format json
+    shroom datasets fetch felm --force --mirror http://localhost:8000
     """
     listing = source(name)
     folder = folder or cache_folder(name)
@@ -109,12 +102,11 @@ def fetch(
         def report(done: int, total: int, url: str) -> None:
             bar(done, total, url.rsplit("/", 1)[-1])
 
-        files = download.fetch(name, folder, force=force, report=report, **settings)
+        files = download.fetch(name, folder, mirrors=mirrors, force=force, report=report)
     say(map(_origin, files))
     if listing.by_hand:
         note(listing.by_hand)
-    about = {"name": name, "folder": str(folder), "files": [*map(asdict, files)]}
-    click.echo(json.dumps(about) if form == "json" else str(folder))
+    click.echo(str(folder))
 
 
 def _show_licences(name: str, missing: list[File], folder: Path) -> None:

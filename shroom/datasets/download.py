@@ -6,7 +6,6 @@ import hashlib
 import re
 import tarfile
 import tempfile
-import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import msgspec
+import msgspec.toml
 
 from shroom.core.archives import DAMAGES
 from shroom.core.atomic_writing import write_atomically
@@ -64,16 +63,14 @@ class Stored:
     """A file of a data set that is present."""
 
     file: str  # its name
-    path: str  # where it is
-    size: int  # in bytes
     sha256: str  # its hash, verified or not
     verified: bool  # whether its hash is the known hash of the public file
     url: str | None = None  # the URL it was downloaded from; ``None`` if it already existed
 
 
-_TABLES = tomllib.loads(Path(__file__).with_name("sources.toml").read_text(encoding="utf-8"))
+_TABLES = Path(__file__).with_name("sources.toml").read_bytes()
 #: By name of the data set.
-SOURCES = msgspec.convert(_TABLES, dict[str, Source])
+SOURCES = msgspec.toml.decode(_TABLES, type=dict[str, Source])
 
 
 def source(name: str) -> Source:
@@ -103,14 +100,13 @@ def place_of(name: str) -> Path | None:
 
 def path_here(name: str) -> Path:
     """Return the folder of a data set on this machine, from :func:`place_of`."""
-    place = place_of(name)
-    if place is None:
-        problem = data_folder_problem()
-        raise ShroomError(
-            f"{name} is not on this machine{problem and f' ({problem})'}: specify its files, set "
-            f"SHROOM_DATA to the folder that contains {name}, or run 'shroom datasets fetch {name}'"
-        )
-    return place
+    if place := place_of(name):
+        return place
+    problem = data_folder_problem()
+    raise ShroomError(
+        f"{name} is not on this machine{problem and f' ({problem})'}: specify its files, set "
+        f"SHROOM_DATA to the folder that contains {name}, or run 'shroom datasets fetch {name}'"
+    )
 
 
 def read_here(name: str, problems: Problems) -> Collection[Any]:
@@ -135,9 +131,8 @@ def present_files(listing: Source, folder: Path) -> dict[str, Stored]:
 
 
 def _stored_at(file: File, path: Path, url: str | None = None) -> Stored:
-    content = path.read_bytes()
-    sha256 = hashlib.sha256(content).hexdigest()
-    return Stored(file.name, str(path), len(content), sha256, sha256 == file.sha256, url)
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Stored(file.name, sha256, sha256 == file.sha256, url)
 
 
 def fetch(
@@ -186,8 +181,8 @@ def fetch(
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory() as scratch:
                 run = _Run(folder, Path(scratch), timeout, report)
-                for url, wanted, is_archive in _attempts(name, missing, mirrors):
-                    run.attempt(url, wanted, is_archive=is_archive)
+                for url, wanted in _attempts(name, missing, mirrors):
+                    run.attempt(url, wanted)
         except OSError as error:
             reason = error.strerror or error
             raise ShroomError(f"{folder} cannot be written: {reason}") from error
@@ -204,14 +199,14 @@ def fetch(
 
 def _attempts(
     name: str, files: Sequence[File], mirrors: Sequence[str]
-) -> Iterator[tuple[str, list[File], bool]]:
-    """Yield each URL with the files that it may have, and whether it is an archive."""
+) -> Iterator[tuple[str, list[File]]]:
+    """Yield each URL with the files that it may have; several files are in an archive."""
     for file in files:
         inside = quote(f"{name}/{file.name}")
         for url in (*(f"{mirror.rstrip('/')}/{inside}" for mirror in mirrors), *file.urls):
-            yield url, [file], False
+            yield url, [file]
     for url in dict.fromkeys(url for file in files for url in file.archives):
-        yield url, [file for file in files if url in file.archives], True
+        yield url, [file for file in files if url in file.archives]
 
 
 class _Refusal(Exception):  # noqa: N818 - a mirror's answer, which the next mirror may make up for
@@ -223,16 +218,15 @@ class _Unreachable(_Refusal):
 
 
 class _Run:
-    """One call of :func:`fetch`: the files stored so far, and the failures of URLs."""
+    """One call of :func:`fetch`."""
 
     def __init__(self, folder: Path, scratch: Path, timeout: float, report: Report) -> None:
         self.folder, self.scratch, self.timeout, self.report = folder, scratch, timeout, report
         self.stored: dict[str, Stored] = {}
         self.refusals: list[str] = []
-        #: Servers that did not answer, which are not tried again.
-        self.unreachable: set[str] = set()
+        self.unreachable: set[str] = set()  # servers, which are not tried again
 
-    def attempt(self, url: str, files: Sequence[File], *, is_archive: bool) -> None:
+    def attempt(self, url: str, files: Sequence[File]) -> None:
         """Store the files that are still missing and that the URL returns."""
         missing = [file for file in files if file.name not in self.stored]
         host = urlsplit(url).netloc
@@ -241,7 +235,7 @@ class _Run:
         reason = "contains no file with the expected sha256"
         contents: dict[str | None, bytes] = {}
         try:
-            contents = self._contents(url, missing, is_archive=is_archive)
+            contents = self._contents(url, missing)
         except _Refusal as refusal:
             reason = printable(str(refusal))
             if isinstance(refusal, _Unreachable):
@@ -254,10 +248,9 @@ class _Run:
         if len(found) < len(missing):
             self.refusals.append(f"{url} {reason}")
 
-    def _contents(
-        self, url: str, files: Sequence[File], *, is_archive: bool
-    ) -> dict[str | None, bytes]:
+    def _contents(self, url: str, files: Sequence[File]) -> dict[str | None, bytes]:
         """Return the downloaded files by their expected hash."""
+        is_archive = url in files[0].archives
         sha256, size = (None, None) if is_archive else (files[0].sha256, files[0].size)
         progress = _Progress(url, self.report, MOST if size is None else size)
         path = _retrieve(url, sha256, self.scratch, self.timeout, progress)
@@ -300,7 +293,6 @@ def _retrieve(
     try:
         return Path(pooch.retrieve(url, sha256, path=folder, downloader=downloader))
     except (requests.ConnectionError, requests.Timeout) as error:
-        # Without the names of the classes around the reason.
         reason = str(error).rpartition(": ")[2].rstrip("\"'")
         raise _Unreachable(f"cannot be reached: {reason}") from error
     except (requests.RequestException, ValueError) as error:  # ValueError: wrong hash
@@ -314,15 +306,14 @@ class _Progress:
         self.url, self.report, self.most = url, report, most
         self.total = self.done = 0
 
-    def update(self, size: int) -> None:
-        # Each chunk is reported as full, so the last one may be shorter.
+    def update(self, size: int) -> None:  # every chunk counts as full, the last one as well
         if max(self.total, self.done + bool(size)) > self.most:
             raise _Refusal(f"has more than {self.most} bytes")
         self.done += size
         self.report(min(self.done, self.total or self.done), self.total or self.done, self.url)
 
     def reset(self) -> None:
-        """Set the number of received bytes to 0; the last update completes it."""
+        """Start again; the last update completes the number of bytes."""
         self.done = 0
 
     def close(self) -> None:
