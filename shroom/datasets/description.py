@@ -13,7 +13,7 @@ from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.collection import FileRecords
 from shroom.datasets.download import read_here
 from shroom.datasets.registry import data_set, refuse_another
-from shroom.datasets.summary import NAMES, WIDTH, Contents, Table
+from shroom.datasets.summary import NAMES, WIDTH, Contents
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
 from shroom.scoring.in_memory import Data, sources_in
@@ -60,16 +60,15 @@ class Description(Result):
     def _share(self) -> str:
         """Return how many labelled datapoints of the default view are hallucinated."""
         views = data_set(self.dataset).views
-        if not views:
-            return "no record is labelled"
         records = [record for file in self.files for record in file.records]
-        labels = [point.label for point in next(iter(views.values())).datapoints(records)]
+        default = [*views.values()][:1]
+        labels = [point.label for view in default for point in view.datapoints(records)]
         if not labels:
             return "no record is labelled"
         n, wrong = len(labels), labels.count(Label.HALLUCINATION)
-        view = f"in the view '{next(iter(views))}', " if len(views) > 1 else ""
+        of = f"in the view '{next(iter(views))}', " if len(views) > 1 else ""
         are = f"{'is' if wrong == 1 else 'are'} hallucinated ({wrong / n:.1%})"
-        return f"{view}{wrong} of {counted(n, 'labelled datapoint')} {are}"
+        return f"{of}{wrong} of {counted(n, 'labelled datapoint')} {are}"
 
     def tables(self) -> list[Shown]:
         """Return the counts, labels, lengths, the data set's own tables and the agreement."""
@@ -98,22 +97,8 @@ class Description(Result):
         shown = [table.shown(ci) for table in tables]
         return [files, *labels, *shown, Shown(notes=notes, width=WIDTH)]
 
-    @property
-    def parts(self) -> dict[str, Table]:
-        """The tables by name: files, labels, lengths, agreement, and the data set's own tables."""
-        labels = [
-            {"field": name, "label": label, "n": n}
-            for name, by_label in self.contents.labels.items()
-            for label, n in by_label.items()
-        ]
-        return {
-            "files": Table("files", ("file",), [file.to_dict() for file in self.files]),
-            "labels": Table("how often each label was given", ("field", "label"), labels),
-            **self.contents.all_tables,
-        }
-
     def records(self) -> list[dict[str, Any]]:
-        """Return all tables as one, with a row for each figure."""
+        """Return the tables as one, with a row for each figure."""
         return [
             {
                 "table": name,
@@ -122,7 +107,7 @@ class Description(Result):
                 "value": value,
                 **bounds("value", row.get(f"{figure}_ci")),
             }
-            for name, table in self.parts.items()
+            for name, table in self.contents.all_tables.items()
             for row in table.rows
             for figure, value in row.items()
             if figure not in table.keys and not figure.endswith(("_ci", "_ci_note"))
