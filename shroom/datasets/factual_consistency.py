@@ -6,12 +6,10 @@ Crowd workers judged three files, which differ in their knowledge; experts judge
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from functools import partial
 from operator import attrgetter
-from pathlib import PurePath
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Literal, Optional
 
 import numpy as np
 from msgspec import Struct
@@ -33,7 +31,6 @@ NAME = "factual_consistency"
 CORRECTNESS = "Avg Factual Correctness"
 #: The mark after each turn of a context.
 TURN_END = "<br>"
-_TEXTS = ("context", "knowledge", "response")
 #: The metrics of the first three columns; the mean is not a share, so it has no Wilson interval.
 _METRICS = (
     ratio("mean_correctness"),
@@ -67,13 +64,6 @@ class Response(Struct, frozen=True, rename=_RENAMED):
     hallucination: Annotated[Optional[Literal["Yes", "No"]], Rule(None)]
     verifiable: Annotated[Optional[Literal["y", "n"]], Rule(None)]
     dial_index: Annotated[Optional[int], Rule(None)] = None  # only in ``knn``; of unknown meaning
-    file: str = ""
-
-    @staticmethod
-    def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Return a row with the name of its file."""
-        base = PurePath(report.file).name
-        return {**item, "file": re.split(r"\.csv", base, maxsplit=1, flags=re.IGNORECASE)[0]}
 
     @property
     def correctness(self) -> float | None:
@@ -99,16 +89,11 @@ class Response(Struct, frozen=True, rename=_RENAMED):
 
 
 def _check(record: Response, report: Report) -> None:
-    """Report empty texts and missing judgements; unverifiable responses need no judgement."""
+    """Report empty texts, and a correctness that is out of range."""
     if record.given_correctness != record.correctness:
         expected = "a number in [0, 1] (any other value is excluded from all means)"
         report.add("number-odd", CORRECTNESS, expected)
-    if report.item.get("Verifiable", "n") is None:
-        report.add("word-odd", "Verifiable", '"y" or "n" (otherwise treated as missing)', "none")
-    blank = [key for key in (CORRECTNESS, "Hallucination") if report.item.get(key) is None]
-    if len(blank) == 1 or (blank and record.verifiable == "y"):
-        report.add("judgement-missing", " and ".join(blank), "a judgement", "none")
-    for key in _TEXTS:
+    for key in ("context", "knowledge", "response"):
         if not getattr(record, key).strip():
             report.add("text-odd", key, "a text", "none")
 
@@ -153,7 +138,7 @@ def _column(records: Sequence[Response], key: str) -> NDArray[np.float64]:
 def _by(*names: str) -> Groups:
     """Return the figures by fields; files are never pooled, since their annotators differ."""
     by = {name: attrgetter(name) for name in names}
-    return Groups(f"responses by {', '.join(names)}", figures, by)
+    return Groups(f"responses by {', '.join(('file', *names))}", figures, by, by_file=True)
 
 
 DATA_SET = DataSet(
@@ -175,10 +160,10 @@ DATA_SET = DataSet(
         },
         texts=fields("context", "knowledge", "response"),
         tables={
-            "file": _by("file"),
-            "model_type": _by("file", "model_type"),
-            "decoding": _by("file", "decoding"),
-            "model_type_decoding": _by("file", "model_type", "decoding"),
+            "file": _by(),
+            "model_type": _by("model_type"),
+            "decoding": _by("decoding"),
+            "model_type_decoding": _by("model_type", "decoding"),
         },
         notes={_AS_GIVEN: lambda _: True},
     ),

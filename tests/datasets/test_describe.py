@@ -127,19 +127,22 @@ def test_the_figures_of_factual_consistency(described):
     tables = found["tables"]
     usual = {"dpr": 0.6584, "gt": 0.8295, "knn": 0.7346, "factual_dataset_expert": 0.6995}
     for file, mean in usual.items():
-        row, in_range = row_of(tables["file"], file=file), 0.6970 if "expert" in file else mean
+        row, in_range = (
+            row_of(tables["file"], file=f"{file}.csv"),
+            0.6970 if "expert" in file else mean,
+        )
         assert row["mean_correctness_as_given"] == pytest.approx(mean, abs=5e-5)
         assert row["mean_correctness"] == pytest.approx(in_range, abs=5e-5)
         low, high = row["mean_correctness_ci"]
         assert low < row["mean_correctness"] < high
     keys = ("file", "rows", "hallucinated", "verifiable")
     assert {tuple(row[key] for key in keys) for row in tables["file"]} == {
-        ("dpr", 1193, 146, 483), ("gt", 1199, 105, 780), ("knn", 1197, 143, 606),
-        ("factual_dataset_expert", 926, 200, 584),
+        ("dpr.csv", 1193, 146, 483), ("gt.csv", 1199, 105, 780), ("knn.csv", 1197, 143, 606),
+        ("factual_dataset_expert.csv", 926, 200, 584),
     }  # fmt: skip
     for file, table, value, *shown in (
-        ("gt", "decoding", "nucleus", 0.8559, 27),
-        ("dpr", "model_type", "GPT2-small", 0.6208, 41),
+        ("gt.csv", "decoding", "nucleus", 0.8559, 27),
+        ("dpr.csv", "model_type", "GPT2-small", 0.6208, 41),
     ):
         one = row_of(tables[table], **{"file": file, table: value})
         assert [round(one["mean_correctness"], 4), one["hallucinated"]] == shown
