@@ -64,9 +64,6 @@ def _check(record: Response, report: Report) -> None:
     if not m or n != m:
         labels = f"{counted(n, 'label')}, one for each segment"
         raise Unusable("labels", labels if n else "at least one labelled segment", f"{m}")
-    for key, values in (("comment", record.comment), ("type", record.type)):
-        if len(values) not in (0, m):
-            report.add("length-odd", key, f"{m} values, one for each segment", f"{len(values)}")
     for number, segment in enumerate(record.segmented_response):
         if not segment.strip():
             key, expected = f"segmented_response[{number}]", "a segment that is not blank"

@@ -10,7 +10,6 @@ Chen et al. (2023), *FELM: Benchmarking Factuality Evaluation of LLMs*, section 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -66,7 +65,6 @@ def read_predictions(
         values = {key: _values(item, key, record, report) for key in columns}
         if not columns:
             report.add_missing('"labels" or "p"')
-        _check_thresholds(values, report)
         if record is not None:
             rows[record.index] = values
     missing = [index for index in known if index not in rows]
@@ -110,14 +108,6 @@ def _values(item: dict[str, Any], key: str, record: Response | None, report: Rep
 
 def _problem_of_label(value: Any) -> tuple[str, str] | None:
     return None if isinstance(value, bool) else ("label-value", "true (factual) or false")
-
-
-def _check_thresholds(values: Mapping[str, list[Any]], report: Report) -> None:
-    for number, (is_factual, value) in enumerate(zip(*(values.get(key, ()) for key in _COLUMNS))):
-        if value != THRESHOLD and is_factual == (value > THRESHOLD):
-            word, sign = ("true (factual)", "<=") if is_factual else ("false (wrong)", ">=")
-            expected = f"p {sign} {THRESHOLD} for the label {word}"
-            report.add("label-p", f"p[{number}]", expected, repr(value))
 
 
 def _check_columns(

@@ -125,11 +125,8 @@ def _check(record: Record, report: Report) -> None:
         return
     for number, span in enumerate(record.labels):
         there = record.response[span.start : span.end]
-        place = f"{span.start} to {span.end}"
-        if not there:
-            report.add("span-empty", f"labels[{number}]", "a non-empty span of the answer", place)
-        elif there != span.text:
-            expected = f"{show(span.text)} at {place}"
+        if not there or there != span.text:
+            expected = f"{show(span.text)} at {span.start} to {span.end}"
             report.add("span-text", f"labels[{number}]", expected, show(there))
 
 
@@ -244,11 +241,13 @@ def _read_predictions(
     return [(record, found[record.id]) for record in judged]
 
 
-def _marked(places: Places, size: int) -> NDArray[np.bool_]:
-    marked = np.zeros(size, bool)
-    for start, end in places:
-        marked[start:end] = True
-    return marked
+def _marked(places: Sequence[Places], sizes: Sequence[int]) -> NDArray[np.bool_]:
+    """Return for each character of all answers whether it is in a span."""
+    marked = [np.zeros(size, bool) for size in sizes]
+    for answer, spans in zip(marked, places):
+        for start, end in spans:
+            answer[start:end] = True
+    return np.concatenate([np.zeros(0, bool), *marked])
 
 
 def score(
@@ -260,9 +259,8 @@ def score(
     records, n = [record for record, _ in answers], len(answers)
     sizes = [len(record.response) for record in records]
     answer = np.repeat(np.arange(n), sizes)
-    none = [np.zeros(0, bool)]
-    wrong = np.concatenate(none + [_marked(r.places, size) for r, size in zip(records, sizes)])
-    flagged = np.concatenate(none + [_marked(own, size) for (_, own), size in zip(answers, sizes)])
+    wrong = _marked([record.places for record in records], sizes)
+    flagged = _marked([own for _, own in answers], sizes)
 
     def scored(flagged: NDArray[np.bool_]) -> Scored:
         of_characters, of_answers = confusions(flagged, wrong, answer, n)
