@@ -150,21 +150,17 @@ def convert(
 ) -> list[Converted]:
     """Return the datapoints of each file as rows in SHROOM's form."""
     chosen, converted = source.view(view), []
-    is_own = source.name == "semeval2024"  # in SHROOM's form already, labelled or not
     of = {"data_set": source.name, "view": view or next(iter(source.views))}
     for part in collection.by_file:
         file = source.name + source.ending if part.file == PIPE else part.base
-        points = [chosen.datapoints([record]) for record in part.records]
         left_out = chosen.left_out(part.records)
-        if is_own and view is None:
-            points, left_out = [[point] for point in part.records], 0
         rows = [
             {**row_of(point), "of": {**of, "file": file, "record": index, "part": number}}
-            for index, own in enumerate(points)
-            for number, point in enumerate(own)
+            for index, record in enumerate(part.records)
+            for number, point in enumerate(chosen.datapoints([record]))
         ]
-        if is_own:
-            rows = [row_of(point) for own in points for point in own]
+        if source.name == "semeval2024" and view is None:  # in SHROOM's form, labelled or not
+            rows, left_out = [row_of(point) for point in part.records], 0
         stem = re.sub(_ENDING, "", file, flags=re.IGNORECASE) or source.name
         converted.append(Converted(stem, rows, len(part.records), left_out))
     for stem, times in Counter(file.stem for file in converted).items():

@@ -112,11 +112,3 @@ def items_in(document: Document, problems: Problems) -> list[Any] | None:
     # A file named .json may be JSON Lines, as its first line shows.
     may_be_lines = document.ending.startswith(".json") and "jsonl" not in document.ending
     return (replace(document, base="") if may_be_lines else document).items(problems)
-
-
-def items_of(documents: Iterable[Document], problems: Problems) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the name and the items of each readable file."""
-    for document in documents:
-        items = items_in(document, problems)
-        if items is not None:
-            yield document.file, items

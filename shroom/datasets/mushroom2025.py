@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import zip_longest
 from operator import attrgetter
 from typing import Annotated, Any, Optional
 
@@ -145,10 +145,6 @@ def _point(record: Record, p: float) -> list[Datapoint]:
     return [pair(*texts, p if record.is_labelled else None, record.model_id)]
 
 
-def _is_voted(record: Record) -> bool:
-    return len(record.annotations) > 1
-
-
 def _kind(record: Record) -> list[str]:
     if not record.is_labelled:
         return ["unlabelled"]
@@ -189,25 +185,15 @@ def _agreement(records: Sequence[Record], intervals: Intervals) -> Row:
     """Return the agreement of annotators; each answer has at least two annotators."""
     sizes = _sizes(records)
     annotators = [len(record.annotations) for record in records]
-    votes = CharacterVotes.of(_sides(records), annotators)
+    # The spans of the first annotator of every record, of the second, and so on.
+    sides = zip_longest(*(record.annotations.values() for record in records), fillvalue=())
+    votes = CharacterVotes.of([Spans.of(side, sizes) for side in sides], annotators)
     return {
         "items": len(records),
         "characters": sum(sizes),
         "annotators": max(annotators),
         **flat(*estimates([votes.by_text(AGREEMENT[name]) for name in _AGREEMENT], intervals)),
     }
-
-
-def _sides(records: Sequence[Record]) -> list[Spans]:
-    """Return the spans of the first annotator of every record, of the second, and so on."""
-    most = max((len(record.annotations) for record in records), default=0)
-    return [
-        Spans.of(
-            [next(islice(record.annotations.values(), n, None), ()) for record in records],
-            _sizes(records),
-        )
-        for n in range(most)
-    ]
 
 
 DATA_SET = DataSet(
@@ -235,7 +221,7 @@ DATA_SET = DataSet(
             _agreement,
             {"lang": attrgetter("lang")},
             by_file=True,
-            only=_is_voted,
+            only=lambda record: len(record.annotations) > 1,
         ),
     ),
     views={

@@ -19,7 +19,7 @@ from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
-from shroom.datasets.collection import Collection, Report, items_of
+from shroom.datasets.collection import Collection, Report, items_in
 from shroom.datasets.registry import data_set
 from shroom.metrics.base import Array, Metric
 from shroom.metrics.classification import F1, PRECISION, RECALL, counts, of_counts
@@ -174,7 +174,9 @@ class Predictions:
     @cached_property
     def files(self) -> list[tuple[str, list[Any]]]:
         """The name and the items of each readable file."""
-        return [*items_of(documents(self.source, self.problems), self.problems)]
+        listed = documents(self.source, self.problems)
+        read = [(document.file, items_in(document, self.problems)) for document in listed]
+        return [(file, items) for file, items in read if items is not None]
 
     def rows(self) -> Iterator[tuple[dict[str, Any], Report]]:
         """Yield each object with the report of its row; other values are reported."""

@@ -96,8 +96,7 @@ class Reader(Generic[R]):
         kind = form.kind_of(item)
         try:
             if kind is None:
-                *most, last = (f'"{key}"' for key in form.kinds)
-                expected = f"the key {', '.join(most)} or {last}"
+                expected = f"the key {' or '.join(map(show, form.kinds))}"
                 raise Unusable(None, expected, f"keys {show(list(item))}")  # noqa: TRY301
             record = build(kind, item, report)
             form.check(record, report)

@@ -16,12 +16,9 @@ from shroom.datasets.fields import Filled, Index, Rule, Text, Texts, Unusable
 #: The query distributions, as the source names them.
 SPLITS = (
     *("allsouls", "davinci_debate", "wikihow_keywords", "eli5_kilt", "eli5_live"),
-    *(
-        f"nq_{form}_{has}_short_answer"
-        for form in ("list", "paragraph", "table")
-        for has in ("with", "without")
-    ),
-    "nq_no_long_answer",
+    *("nq_list_with_short_answer", "nq_list_without_short_answer"),
+    *("nq_paragraph_with_short_answer", "nq_paragraph_without_short_answer"),
+    *("nq_table_with_short_answer", "nq_table_without_short_answer", "nq_no_long_answer"),
 )
 #: The generative search engines, as the source names them.
 SYSTEMS = ("bing_chat", "neeva", "perplexity", "you")
