@@ -293,7 +293,7 @@ def _retrieve(
     try:
         return Path(pooch.retrieve(url, sha256, path=folder, downloader=downloader))
     except (requests.ConnectionError, requests.Timeout) as error:
-        reason = str(error).rpartition(": ")[2].rstrip("\"'")
+        reason = re.sub(r"[\"']\)+$", "", str(error).rpartition(": ")[2])
         raise _Unreachable(f"cannot be reached: {reason}") from error
     except (requests.RequestException, ValueError) as error:  # ValueError: wrong hash
         raise _Refusal(str(error).partition(". Deleted")[0].partition(" for url")[0]) from error
