@@ -10,6 +10,7 @@ Chen et al. (2023), *FELM: Benchmarking Factuality Evaluation of LLMs*, section 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -42,6 +43,7 @@ _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
 #: A segment without a label is predicted to be wrong above this p.
 THRESHOLD = 0.5
 _COLUMNS = ("labels", "p")
+_KNOWN = {*_COLUMNS, *Response.__struct_fields__}
 
 
 class Verdicts(NamedTuple):
@@ -65,6 +67,9 @@ def read_predictions(
         values = {key: _values(item, key, record, report) for key in columns}
         if not columns:
             report.add_missing('"labels" or "p"')
+        _check_thresholds(values, report)
+        for key in sorted(item.keys() - _KNOWN):
+            report.add("key-unknown", key, 'the keys "index", "labels" and "p"', show(key))
         if record is not None:
             rows[record.index] = values
     missing = [index for index in known if index not in rows]
@@ -110,12 +115,26 @@ def _problem_of_label(value: Any) -> tuple[str, str] | None:
     return None if isinstance(value, bool) else ("label-value", "true (factual) or false")
 
 
+def _check_thresholds(values: Mapping[str, list[Any]], report: Report) -> None:
+    for number, (is_factual, value) in enumerate(zip(*(values.get(key, ()) for key in _COLUMNS))):
+        if value != THRESHOLD and is_factual == (value > THRESHOLD):
+            word, sign = ("true (factual)", "<=") if is_factual else ("false (wrong)", ">=")
+            expected = f"p {sign} {THRESHOLD} for the label {word}"
+            report.add("label-p", f"p[{number}]", expected, repr(value))
+
+
 def _check_columns(
     verdicts: Verdicts, gold: Collection[Response], source: str, problems: Problems
 ) -> None:
-    """Report inverted polarity, as for SHROOM's predictions."""
-    labels = np.array([not label for record in gold.records for label in record.labels], float)
+    """Report constant columns and inverted polarity, as for SHROOM's predictions."""
     wrong, p = verdicts
+    if len(wrong) > 1 and np.all(wrong == wrong[0]):
+        value = f"the verdict '{'wrong' if wrong[0] else 'factual'}' for every segment"
+        problems.add("label-constant", source, "both verdicts", value)
+    if p is not None and len(p) > 1 and np.ptp(p) == 0:
+        value = f"{float(p[0])!r} for every segment"
+        problems.add("p-constant", source, "different values of p", value, key="p")
+    labels = np.array([not label for record in gold.records for label in record.labels], float)
     key, column = ("labels", wrong.astype(float)) if p is None else ("p", p)
     n = len(gold.records)
     correlation = rho(column, labels)  # nan if one side is constant

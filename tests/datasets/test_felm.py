@@ -123,7 +123,7 @@ def test_predictions_are_read_in_the_order_of_the_gold(tmp_path, gold):
     assert found.wrong.tolist() == [False, True, False, False, False, True]
     assert found.p.tolist() == [0, 1, 0, 0, 0, 1]
     same = [{"index": each["index"], "p": [0.3] * len(each["p"])} for each in rows]
-    assert not checked(tmp_path, gold, same)[1].codes
+    assert checked(tmp_path, gold, same)[1].codes == {"label-constant", "p-constant"}
     rows = [{"index": int(each["index"]), "p": each["p"]} for each in lines_for(gold)]
     rows[1]["p"] = [0.5, 0.51, 1]
     found, problems = checked(tmp_path, gold, rows)
@@ -131,7 +131,8 @@ def test_predictions_are_read_in_the_order_of_the_gold(tmp_path, gold):
     assert list(problems) == []
     found, problems = checked(tmp_path, gold, lines_for(gold, p=[0.9, 0.5, 0.1]))
     assert not found.wrong[2:5].any()
-    assert list(problems) == []
+    (problem,) = problems
+    assert (problem.code, problem.index, problem.id, problem.key) == ("label-p", 1, "1", "p[0]")
 
 
 #: Changes to a row of predictions: the codes and keys of its errors.
