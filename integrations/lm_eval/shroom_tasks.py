@@ -11,7 +11,7 @@ import datasets
 import numpy as np
 
 from shroom.core.problems import Problems, ShroomError
-from shroom.datasets.download.sources import place_of, read_here
+from shroom.datasets.download import place_of, read_here
 from shroom.datasets.registry import data_set
 from shroom.detectors.judge.detector import Judge
 from shroom.scoring.metric_registry import metric

@@ -12,7 +12,7 @@ from shroom.core.json_writing import json_lines, without_nan
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets import dreamcatcher
-from shroom.datasets.collection import Report, items_of
+from shroom.datasets.collection import Report, items_in
 from shroom.datasets.dreamcatcher import FORM, NORMAL, Preference, Question, Turn
 from shroom.datasets.records import Reader
 from shroom.scoring.input_files import documents_among_others
@@ -45,7 +45,8 @@ def read_each(
 ) -> list[T]:
     """Return what files contain; ``values_in`` takes a file's name and rows."""
     documents = (document for path in paths for document in documents_among_others(path, problems))
-    values = [it for file, rows in items_of(documents, problems) for it in values_in(file, rows)]
+    read = ((document.file, items_in(document, problems)) for document in documents)
+    values = [it for file, rows in read if rows is not None for it in values_in(file, rows)]
     if not values and not problems.errors:
         problems.add("empty", ", ".join(map(str, paths)), what, "none")
     if problems.errors:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.printing import counted
-from shroom.core.problems import Problems, ShroomError
+from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets import records
 from shroom.datasets.collection import Report
 from shroom.datasets.dreamcatcher import Generation, Question, datapoints
@@ -119,22 +119,26 @@ class Judgement(Struct, frozen=True):
     label: Any = None
     p: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
-        Rule(null=False, code="p-range", expected="a number (in [0, 1])"),
+        Rule(code="p-range", expected="a number (in [0, 1])"),
     ] = field(name=P, default=None)
 
 
 def _check(judgement: Judgement, report: Report) -> None:
-    if P not in report.item and judgement.label not in list(LABELS):
+    if judgement.p is None and judgement.label not in list(LABELS):
         report.add("label-value", "label", " or ".join(f'"{label}"' for label in LABELS))
 
 
 _KEY = ("question", "text")
-FORM = Form({"": Judgement}, check=_check, same=attrgetter(*_KEY), needs=_KEY)
+FORM = Form({"": Judgement}, check=_check, same=attrgetter(*_KEY))
 
 
 def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgements:
     """Return human judgements of generations."""
-    rows = records.read("judgements", FORM, *paths, problems=problems).records
+    problems = Problems() if problems is None else problems
+    collection = records.read("judgements", FORM, *paths, problems=problems)
+    if collection.dropped:  # rows that are not judgements are reported as warnings
+        raise InvalidInput(problems)
+    rows = collection.records
     p = [LABELS[row.label] if row.p is None else row.p for row in rows]
     # The first of repeated judgements counts.
     return dict(zip(map(attrgetter(*_KEY), reversed(rows)), reversed(p)))

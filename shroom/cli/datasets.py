@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +26,8 @@ from shroom.cli.running import shown_progress
 from shroom.core.atomic_writing import prepare, write_files
 from shroom.core.paths import CACHE, cache_folder
 from shroom.core.problems import ShroomError
-from shroom.datasets.download import fetch as download
-from shroom.datasets.download.sources import File, Source, Stored, place_of, present_files, source
+from shroom.datasets import download
+from shroom.datasets.download import File, Stored, place_of, present_files, source
 from shroom.evaluation.corruption.corrupt import ANY_LANGUAGE, MAX_P, METHODS, corrupted_data
 from shroom.evaluation.corruption.reading import read
 from shroom.metrics.intervals import Intervals
@@ -79,18 +77,7 @@ def describe(
 )
 @flag("--force", "Download all files again and replace them.")
 @flag("--yes", "Accept the licences without asking.")
-@option(
-    "--timeout",
-    "Seconds to wait for a response from the server.",
-    Number(0, 86400, min_open=True),
-    download.TIMEOUT,
-)
-@format_option(
-    "text", "json", about="Print the path of the folder, or one JSON object that lists all files."
-)
-def fetch(
-    *, name: str, folder: Path | None, force: bool, yes: bool, form: str, **settings: Any
-) -> None:
+def fetch(*, name: str, folder: Path | None, force: bool, yes: bool, mirrors: list[str]) -> None:
     """Download the public files of the data set NAME, and print the path of their folder.
 
     Files with a known SHA-256 hash are verified, and existing files are not downloaded again.
@@ -99,32 +86,31 @@ def fetch(
     --------
     shroom datasets fetch felm
     shroom datasets fetch felm --to data/felm --yes
-    shroom datasets fetch felm --force --format json
+    shroom datasets fetch felm --force --mirror http://localhost:8000
     """
     listing = source(name)
-    folder = folder or cache_folder(listing.name)
+    folder = folder or cache_folder(name)
     present = {} if force else present_files(listing, folder)
     missing = [file for file in listing.files if file.name not in present]
     if missing:
-        _show_licences(missing, listing, folder)
+        _show_licences(name, missing, folder)
         watched = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
         if watched and not yes and not click.confirm("Store these files?", default=True, err=True):
-            raise ShroomError(f"{listing.name}: nothing was stored")
-    with shown_progress(listing.name) as bar:
+            raise ShroomError(f"{name}: nothing was stored")
+    with shown_progress(name) as bar:
 
         def report(done: int, total: int, url: str) -> None:
             bar(done, total, url.rsplit("/", 1)[-1])
 
-        files = download.fetch(listing.name, folder, force=force, report=report, **settings)
+        files = download.fetch(name, folder, mirrors=mirrors, force=force, report=report)
     say(map(_origin, files))
     if listing.by_hand:
         note(listing.by_hand)
-    about = {"name": listing.name, "folder": str(folder), "files": [*map(asdict, files)]}
-    click.echo(json.dumps(about) if form == "json" else str(folder))
+    click.echo(str(folder))
 
 
-def _show_licences(missing: list[File], listing: Source, folder: Path) -> None:
-    say([f"{listing.name}: files to store in {folder}:"])
+def _show_licences(name: str, missing: list[File], folder: Path) -> None:
+    say([f"{name}: files to store in {folder}:"])
     for file in missing:
         size = f"{file.size} bytes" if file.size is not None else "size unknown"
         origin = (*file.urls, *file.archives)[0]
@@ -135,8 +121,7 @@ def _origin(file: Stored) -> str:
     state = "already exists" if file.url is None else f"downloaded from {file.url}"
     unknown = " (not verified: the hash of the public file is not known)"
     checked = f"sha256 {file.sha256}" + (" (verified)" if file.verified else unknown)
-    tried = f" (after failed downloads: {'; '.join(file.refusals)})" if file.refusals else ""
-    return f"{file.file}: {state}{tried}; {checked}"
+    return f"{file.file}: {state}; {checked}"
 
 
 @command.command("corrupt")

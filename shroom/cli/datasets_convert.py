@@ -16,7 +16,7 @@ from shroom.core.atomic_writing import ending, names_a_file, prepare, write_file
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets.base import as_json, convert
-from shroom.datasets.download.sources import read_here
+from shroom.datasets.download import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.check import check_documents
 from shroom.scoring.editions.files import default
@@ -51,9 +51,9 @@ def command(
     refuse_two_pipes(*paths, predictions)
     if predictions is not None and source.predictions is None:
         raise ShroomError(
-            f"{source.name}: {source.no_predictions}; score the submission against the converted "
-            f"data: run 'shroom datasets convert {source.name} -o gold.json' and 'shroom score "
-            "SUBMISSION gold.json'"
+            f"{source.name}: a submission cannot be converted to the data set's prediction format; "
+            f"score the submission against the converted data: run 'shroom datasets convert "
+            f"{source.name} -o gold.json' and 'shroom score SUBMISSION gold.json'"
         )
     inputs, is_csv = [*paths, predictions], source.ending == ".csv" and predictions is None
     prepare(output, [f"{source.name}.json"], inputs, CSV if is_csv else JSON)

@@ -48,7 +48,7 @@ def _metric(name: str) -> About:
 
 
 def _data_set(name: str) -> About:
-    from shroom.datasets.download.sources import SOURCES, place_of
+    from shroom.datasets.download import SOURCES, place_of
     from shroom.datasets.registry import data_set
 
     found, place = data_set(name), place_of(name)

@@ -80,8 +80,8 @@ class DataSet:
         The publication.
     read : callable
         ``(*paths, problems=None) -> Collection``; see :func:`shroom.datasets.records.read`.
-    summary : Summary, optional
-        What to count, measure and group by; by default, the labels and text lengths of each view.
+    summary : Summary
+        What to count, measure and group by; by default, nothing.
     views : dict of View
         The views by name; the first is the default. Empty if no record is labelled.
     ending : str
@@ -91,8 +91,6 @@ class DataSet:
     predictions : callable or None
         ``(records, wrong, p) -> text``: writes a detector's predictions for the datapoints of any
         view in the native form. ``None`` if there is no native form.
-    no_predictions : str
-        The reason why there is no native form, for messages.
     """
 
     name: str
@@ -100,14 +98,13 @@ class DataSet:
     about: str
     source: str
     read: Callable[..., Collection[Any]]
-    summary: Summary | None = None
+    summary: Summary = field(default_factory=Summary)
     views: Mapping[str, View[Any]] = field(default_factory=dict)
     ending: str = ".jsonl"
     is_linked: bool = False
     predictions: Callable[[Sequence[Any], NDArray[np.bool_], NDArray[np.float64]], str] | None = (
         None
     )
-    no_predictions: str = "the data set has no prediction format of its own"
 
     def view(self, name: str | None = None) -> View[Any]:
         """Return a view; by default, the first one.
@@ -153,21 +150,17 @@ def convert(
 ) -> list[Converted]:
     """Return the datapoints of each file as rows in SHROOM's form."""
     chosen, converted = source.view(view), []
-    is_own = source.name == "semeval2024"  # in SHROOM's form already, labelled or not
     of = {"data_set": source.name, "view": view or next(iter(source.views))}
     for part in collection.by_file:
         file = source.name + source.ending if part.file == PIPE else part.base
-        points = [chosen.datapoints([record]) for record in part.records]
         left_out = chosen.left_out(part.records)
-        if is_own and view is None:
-            points, left_out = [[point] for point in part.records], 0
         rows = [
             {**row_of(point), "of": {**of, "file": file, "record": index, "part": number}}
-            for index, own in enumerate(points)
-            for number, point in enumerate(own)
+            for index, record in enumerate(part.records)
+            for number, point in enumerate(chosen.datapoints([record]))
         ]
-        if is_own:
-            rows = [row_of(point) for own in points for point in own]
+        if source.name == "semeval2024" and view is None:  # in SHROOM's form, labelled or not
+            rows, left_out = [row_of(point) for point in part.records], 0
         stem = re.sub(_ENDING, "", file, flags=re.IGNORECASE) or source.name
         converted.append(Converted(stem, rows, len(part.records), left_out))
     for stem, times in Counter(file.stem for file in converted).items():

@@ -5,14 +5,13 @@ Each row of the files is either a record, or counted as dropped and reported wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Generic, TypeVar
 
-from shroom.core.printing import counted
 from shroom.core.problems import Problems, show
 from shroom.scoring.input_files import Document
 
@@ -25,49 +24,30 @@ class Report:
     def __init__(self, file: str, problems: Problems) -> None:
         self.file, self._problems = file, problems
         self.item: Any = None
-        #: The objects of the row that were already read, with their records.
-        self.read: dict[int, tuple[Any, Any]] = {}
         self.place: dict[str, Any] = {}
-        self._row: list[tuple[bool, tuple[str, str | None, str, str]]] = []
-        self._often: dict[tuple[str, str | None, str, str], list[dict[str, Any]]] = {}
+        self._row: list[tuple[str, str | None, str, str]] = []
 
     def rows(self, items: Iterable[Any], id_key: str) -> Iterator[Any]:
-        """Yield each row, whose problems are told before the next; at the end, frequent ones."""
-        rows = 0
-        for rows, item in enumerate(items, start=1):
-            with self.row(rows - 1, item, id_key):
+        """Yield each row, whose problems are reported before the next."""
+        for index, item in enumerate(items):
+            with self.row(index, item, id_key):
                 yield item
-        for (code, key, expected, got), places in self._often.items():
-            more = counted(len(places) - 1, "more row")
-            rest = f", here and in {more} ({rows} rows in total)" if places[1:] else ""
-            self._tell((code, key, expected, got + rest), places[0])
 
     @contextmanager
     def row(self, index: int, item: Any, id_key: str) -> Iterator[None]:
         """Report the problems of a row."""
         row_id = item.get(id_key) if isinstance(item, dict) else None
         self.place = {"index": index, "id": row_id if type(row_id) in (str, int) else None}
-        self.item, self.read, self._row = item, {}, []
+        self.item, self._row = item, []
         yield
-        for often, problem in self._row:
-            if often:
-                self._often.setdefault(problem, []).append(self.place)
-            else:
-                self._tell(problem, self.place)
+        for code, key, expected, got in self._row:
+            self._problems.add(code, self.file, expected, got, key=key, **self.place)
 
-    def add(
-        self,
-        code: str,
-        key: str | None,
-        expected: str,
-        got: str | None = None,
-        *,
-        often: bool = False,
-    ) -> None:
-        """Report the value at a key of the row; if frequent (``often``), once per file."""
+    def add(self, code: str, key: str | None, expected: str, got: str | None = None) -> None:
+        """Report the value at a key of the row."""
         if got is None:
             got = show(self.item[key]) if key in self.item else "no such key"
-        self._row.append((often, (code, key, expected, got)))
+        self._row.append((code, key, expected, got))
 
     def add_missing(self, keys: str) -> None:
         """Report a key that the row lacks; or several keys, in words."""
@@ -77,10 +57,6 @@ class Report:
         """Report why the row is dropped, and nothing else about it."""
         self._row = []
         self.add(code, key, expected, got)
-
-    def _tell(self, problem: tuple[str, str | None, str, str], place: Mapping[str, Any]) -> None:
-        code, key, expected, got = problem
-        self._problems.add(code, self.file, expected, got, key=key, **place)
 
 
 @dataclass(frozen=True)
@@ -131,14 +107,8 @@ class Collection(Generic[R]):
         return len(self.records) + self.dropped
 
 
-def items_of(
-    documents: Iterable[Document], problems: Problems, *, by_content: bool = False
-) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the name and the items of each readable file; unreadable files are reported.
-
-    With ``by_content``, a file named ``.json`` may be JSON Lines, as its first line shows.
-    """
-    for document in documents:
-        items = (replace(document, base="") if by_content else document).items(problems)
-        if items is not None:
-            yield document.file, items
+def items_in(document: Document, problems: Problems) -> list[Any] | None:
+    """Return the items of a file, or ``None`` for an unreadable file, which is reported."""
+    # A file named .json may be JSON Lines, as its first line shows.
+    may_be_lines = document.ending.startswith(".json") and "jsonl" not in document.ending
+    return (replace(document, base="") if may_be_lines else document).items(problems)

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
-from pathlib import Path
 from typing import Any
 
-from shroom.core.datapoint import Datapoint, Label
+from shroom.core.datapoint import Label
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems
-from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import FileRecords
-from shroom.datasets.download.sources import read_here
-from shroom.datasets.groups import WIDTH, Table
+from shroom.datasets.download import read_here
 from shroom.datasets.registry import data_set, refuse_another
-from shroom.datasets.summary import Contents, Summary
-from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals
+from shroom.datasets.summary import NAMES, WIDTH, Contents
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
 from shroom.scoring.in_memory import Data, sources_in
 from shroom.scoring.result import Result
-from shroom.scoring.rows import TEXTS
 from shroom.scoring.tables import Table as Shown
 from shroom.scoring.tables import bounds
-
-#: Maximum characters of a file name or a label.
-_NAMES = 72
 
 
 @dataclass(frozen=True, repr=False)
@@ -70,16 +61,14 @@ class Description(Result):
         """Return how many labelled datapoints of the default view are hallucinated."""
         views = data_set(self.dataset).views
         records = [record for file in self.files for record in file.records]
-        counts = [Counter(it.label for it in view.datapoints(records)) for view in views.values()]
-        if not counts or not counts[0]:
+        default = [*views.values()][:1]
+        labels = [point.label for view in default for point in view.datapoints(records)]
+        if not labels:
             return "no record is labelled"
-        n, wrong = counts[0].total(), counts[0][Label.HALLUCINATION]
-        # The view is named if another view counts differently.
-        of = f"{wrong} of {counted(n, 'labelled datapoint')}"
-        if any(other != counts[0] for other in counts):
-            have = "has" if wrong == 1 else "have"
-            return f"in the view '{next(iter(views))}', {of} {have} p > 0.5 ({wrong / n:.1%})"
-        return f"{of} {'is' if wrong == 1 else 'are'} hallucinated ({wrong / n:.1%})"
+        n, wrong = len(labels), labels.count(Label.HALLUCINATION)
+        of = f"in the view '{next(iter(views))}', " if len(views) > 1 else ""
+        are = f"{'is' if wrong == 1 else 'are'} hallucinated ({wrong / n:.1%})"
+        return f"{of}{wrong} of {counted(n, 'labelled datapoint')} {are}"
 
     def tables(self) -> list[Shown]:
         """Return the counts, labels, lengths, the data set's own tables and the agreement."""
@@ -88,57 +77,28 @@ class Description(Result):
             Shown(
                 f"{title}:",
                 ("", ""),
-                [(shortened(it, _NAMES), n) for it, n in counts.items()],
+                [(shortened(it, NAMES), n) for it, n in counts.items()],
                 indent=2,
             )
             for title, counts in contents.labels.items()
         ]
         tables = [table for table in contents.all_tables.values() if table.rows]
-        warnings = (
-            ", ".join(f"{n} {code}" for code, n in self.problems.to_dict()["counts"].items())
-            or "none"
-        )
+        counts = self.problems.to_dict()["counts"]
+        warnings = ", ".join(f"{n} {code}" for code, n in counts.items()) or "none"
         notes = [*(f"note: {note}" for note in contents.notes), f"warnings: {warnings}"]
         figures = [pair for table in tables for row in table.rows for pair in row.items()]
         if any(value and name.endswith("_ci") for name, value in figures):
-            above = (
-                f"; the normal approximation is used above {self.normal_above} units, except for "
-                "agreement"
-            )
-            made = how_made(self.how, f"{self.how.resamples} resamples")
-            notes += [made + above * bool(self.normal_above), *doubts(figures)]
+            notes += [how_made(self.how, f"{self.how.resamples} resamples"), *doubts(figures)]
+        listed = [file.to_dict() for file in self.files]
+        if len(listed) > 1:
+            listed.append({"file": "all", **self.counts})
+        rows = [(shortened(row.pop("file"), NAMES), *row.values()) for row in listed]
+        files = Shown(heads=("", "rows", "records", "dropped"), rows=rows)
         shown = [table.shown(ci) for table in tables]
-        return [*self._files(), *labels, *shown, Shown(notes=notes, width=WIDTH)]
-
-    def _files(self) -> list[Shown]:
-        """Return the number of rows of each file, under the folder name if names are long."""
-        counts = [file.to_dict() for file in self.files]
-        names, above = [row.pop("file") for row in counts], []
-        folders = {str(Path(name).parent) for name in names}
-        if max(map(len, names)) > _NAMES and len(folders) == 1:
-            above = [Shown(f"in {folders.pop()}:")]
-            names = [Path(name).name for name in names]
-        if len(counts) > 1:
-            names, counts = [*names, "all"], [*counts, self.counts]
-        rows = [(shortened(name, _NAMES), *row.values()) for name, row in zip(names, counts)]
-        return [*above, Shown(heads=("", "rows", "records", "dropped"), rows=rows)]
-
-    @property
-    def parts(self) -> dict[str, Table]:
-        """The tables by name: files, labels, lengths, agreement, and the data set's own tables."""
-        labels = [
-            {"field": name, "label": label, "n": n}
-            for name, by_label in self.contents.labels.items()
-            for label, n in by_label.items()
-        ]
-        return {
-            "files": Table("files", ("file",), [file.to_dict() for file in self.files]),
-            "labels": Table("how often each label was given", ("field", "label"), labels),
-            **self.contents.all_tables,
-        }
+        return [files, *labels, *shown, Shown(notes=notes, width=WIDTH)]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return all tables as one, with a row for each figure."""
+        """Return the tables as one, with a row for each figure."""
         return [
             {
                 "table": name,
@@ -147,7 +107,7 @@ class Description(Result):
                 "value": value,
                 **bounds("value", row.get(f"{figure}_ci")),
             }
-            for name, table in self.parts.items()
+            for name, table in self.contents.all_tables.items()
             for row in table.rows
             for figure, value in row.items()
             if figure not in table.keys and not figure.endswith(("_ci", "_ci_note"))
@@ -159,17 +119,9 @@ class Description(Result):
         counts = [file.to_dict() for file in self.files]
         return {key: sum(file[key] for file in counts) for key in ("rows", "records", "dropped")}
 
-    @property
-    def normal_above(self) -> int | None:
-        """Number of units above which intervals are normal approximations; ``None`` below it."""
-        # Intervals of agreement are always percentiles.
-        return MAX_ITEMS if self.counts["records"] > MAX_ITEMS and self.how.resamples else None
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values for JSON: floats in full, undefined as ``None``."""
-        contents, settings = self.contents, self.how.to_dict()
-        if self.normal_above:
-            settings["intervals"] = {**settings["intervals"], "normal_above": self.normal_above}
+        contents = self.contents
         return {
             "dataset": self.dataset,
             "files": [file.to_dict() for file in self.files],
@@ -178,7 +130,7 @@ class Description(Result):
             "lengths": contents.lengths.rows,
             "agreement": None if contents.agreement is None else contents.agreement.rows,
             "tables": {name: table.rows for name, table in contents.tables.items()},
-            **settings,
+            **self.how.to_dict(),
             "notes": list(contents.notes),
             "warning_counts": self.problems.to_dict()["counts"],
             "warnings": [problem.sentence for problem in self.problems],
@@ -223,23 +175,4 @@ def describe(
             problems.add("empty", file, "a usable row", "none")
         raise InvalidInput(problems)
     files = collection.by_file
-    summary = described.summary or _of_views(described)
-    if summary.check is not None:
-        summary.check(files, problems)
-    return Description(name, files, summary.contents(files, how), problems, how)
-
-
-def _of_views(described: DataSet) -> Summary:
-    """Return the summary of a data set that declares none: the datapoints of each view."""
-
-    def of(view: View[Any], get: Callable[[Datapoint], Any]) -> Callable[[Any], Any]:
-        return lambda record: map(get, view.datapoints([record]))
-
-    views = described.views.items()
-    return Summary(
-        {
-            f"{name}: label": of(view, lambda it: it.label and it.label.value)
-            for name, view in views
-        },
-        {f"{name}: {key}": of(view, attrgetter(key)) for name, view in views for key in TEXTS},
-    )
+    return Description(name, files, described.summary.contents(files, how), problems, how)

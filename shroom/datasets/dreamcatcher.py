@@ -5,8 +5,7 @@ All labels are automatic: no person judged these generations.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, Optional, Union
@@ -14,22 +13,19 @@ from typing import Annotated, Any, Optional, Union
 from msgspec import Meta, Struct, field, structs
 
 from shroom.core.datapoint import Datapoint, pair
+from shroom.core.json_writing import json_lines
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import Report
 from shroom.datasets.fields import Number, Rule, TextOrNone
-from shroom.datasets.groups import Groups, Row, frequent
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary, fields, of
+from shroom.datasets.summary import Groups, Row, Summary, fields, of
 from shroom.metrics.intervals import Intervals
 
 NAME = "dreamcatcher"
 TYPES = NORMAL, UNCERTAIN = "normal", "uncertainty"
 CATEGORIES = ALL_RIGHT, PARTIAL_RIGHT, ALL_WRONG = "all-right", "partial-right", "all-wrong"
 
-Score = Annotated[Optional[Number], Rule(null=False)]
-
-
+Score = Optional[Number]
 #: A keyword and its number.
 Keyword = Annotated[dict[str, Number], Meta(min_length=1, max_length=1)]
 
@@ -39,7 +35,7 @@ class Generation(Struct, frozen=True):
 
     text: str  # the output of the model
     # ``normal``, an answer; or ``uncertainty``, a refusal.
-    type: Annotated[Optional[str], Rule(None, null=False, words=TYPES)]
+    type: Annotated[Optional[str], Rule(None, words=TYPES)]
     rm_score: Score = None  # A reward model's raw score
     # Similarity of question and generation to question and answer; only normal generations.
     sim2answer_score: Score = None
@@ -66,24 +62,10 @@ class Question(Struct, frozen=True):
     type: TextOrNone
     generation: tuple[Generation, ...]  # five of each type in the source's files
     # This and the rank are only in ``test_autolabeled``.
-    category: Annotated[Optional[str], Rule(null=False, words=CATEGORIES)] = None
+    category: Annotated[Optional[str], Rule(words=CATEGORIES)] = None
     # From the best: a right generation if any, the best refusal, a wrong one if any.
-    rank: Annotated[Optional[tuple[Generation, ...]], Rule(null=False)] = None
+    rank: Optional[tuple[Generation, ...]] = None
     extra: dict[str, Any] = field(default_factory=dict)
-
-    @staticmethod
-    def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Return a row whose rank refers to the objects of its generations, which are read once."""
-        generations, rank = item.get("generation"), item.get("rank")
-        if not isinstance(generations, list) or not isinstance(rank, list):
-            return item
-        same = {_sorted(generation): generation for generation in reversed(generations)}
-        for number, ranked in enumerate(rank):
-            if isinstance(ranked, dict) and _sorted(ranked) not in same:
-                report.add(
-                    "rank-unknown", f"rank[{number}]", "one of the generations", "another text"
-                )
-        return {**item, "rank": [same.get(_sorted(ranked), ranked) for ranked in rank]}
 
 
 class Turn(Struct, frozen=True):
@@ -99,7 +81,7 @@ class Preference(Struct, frozen=True):
 
     query: tuple[Turn, ...]  # one turn, the question; and the texts of the ranking, from the best
     preference: tuple[str, ...]
-    task: Annotated[Optional[str], Rule(None, null=False, words=CATEGORIES)]
+    task: Annotated[Optional[str], Rule(None, words=CATEGORIES)]
     extra: dict[str, Any] = field(default_factory=dict)  # everything else in the object
 
     @property
@@ -111,12 +93,7 @@ class Preference(Struct, frozen=True):
 Record = Union[Question, Preference]
 
 
-def _sorted(item: Any) -> str:
-    # Compared as texts, because NaN is not equal to itself.
-    return json.dumps(item, sort_keys=True)
-
-
-FORM = Form[Any]({"query": Preference, "preference": Preference, "": Question}, across=False)
+FORM = Form[Any]({"query": Preference, "preference": Preference, "": Question})
 read = partial(records.read, NAME, FORM)
 
 
@@ -133,24 +110,9 @@ def to_dict(record: Record | Generation | Turn) -> dict[str, Any]:
     return {**content, **record.extra}
 
 
-def lines(records: Iterable[Record]) -> Iterator[str]:
-    r"""Yield each record as a line without newline, byte for byte as in the source's file."""
-    # ``test_generated`` has no blanks and escapes slashes; the other two have blanks and do not.
-    for record in records:
-        row, generated = to_dict(record), False
-        if isinstance(record, Question):
-            generated = record.category is None and record.rank is None
-        write = partial(json.dumps, row, separators=(",", ":") if generated else None)
-        line = write(ensure_ascii=False)
-        # An escaped half of a surrogate pair cannot be written as UTF-8.
-        if any("\ud800" <= character <= "\udfff" for character in line):
-            line = write(ensure_ascii=True)
-        yield line.replace("/", "\\/") if generated else line
-
-
 def write(records: Iterable[Record]) -> str:
-    """Return records in the form of the source's files; see :func:`lines`."""
-    return "".join(line + "\n" for line in lines(records))
+    """Return records as JSON Lines, as in the source's labelled and ranked files."""
+    return json_lines(map(to_dict, records))
 
 
 def datapoints(records: Iterable[Record], *, refusals: bool = False) -> list[Datapoint]:
@@ -175,22 +137,6 @@ def _p(record: Question, generation: Generation) -> float | None:
     if record.category != PARTIAL_RIGHT or UNCERTAIN not in types or generation.text not in texts:
         return None
     return float(texts.index(generation.text) > types.index(UNCERTAIN))
-
-
-def _in_file(records: Sequence[Record], _: Intervals) -> Row:
-    questions = [record for record in records if isinstance(record, Question)]
-    kinds = [generation.type for question in questions for generation in question.generation]
-    ranks = [question.rank for question in questions]
-    return {
-        "questions": len(questions),
-        "preferences": len(records) - len(questions),
-        "generations": len(kinds),
-        "normal": kinds.count(NORMAL),
-        "uncertain": kinds.count(UNCERTAIN),
-        "with_category": sum(question.category is not None for question in questions),
-        "ranked": len(ranks) - ranks.count(None),
-        "ranked_two_or_more": sum(len(rank or ()) > 1 for rank in ranks),
-    }
 
 
 def _in_category(records: Sequence[Record], _: Intervals) -> Row:
@@ -222,18 +168,12 @@ DATA_SET = DataSet(
             "preference": of(Preference, lambda record: record.preference),
         },
         tables={
-            "file": Groups(
-                "questions with generations, and rankings of at least two texts",
-                _in_file,
-                by_file=True,
-            ),
             "category": Groups(
                 "questions and rankings by category, with the p of each question's normal "
                 "generations",
                 _in_category,
                 {"category": attrgetter("category")},
                 by_file=True,
-                order=frequent,
             ),
         },
         notes={"all labels are automatic: no person judged these generations": lambda _: True},

@@ -6,12 +6,10 @@ Crowd workers judged three files, which differ in their knowledge; experts judge
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from functools import partial
 from operator import attrgetter
-from pathlib import PurePath
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Literal, Optional
 
 import numpy as np
 from msgspec import Struct
@@ -22,9 +20,8 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Report
 from shroom.datasets.fields import Finite, Rule
-from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary, fields
+from shroom.datasets.summary import Groups, Row, Summary, fields
 from shroom.metrics.cluster_bootstrap import places, ratio, sums
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.input_files import CSV
@@ -34,7 +31,6 @@ NAME = "factual_consistency"
 CORRECTNESS = "Avg Factual Correctness"
 #: The mark after each turn of a context.
 TURN_END = "<br>"
-_TEXTS = ("context", "knowledge", "response")
 #: The metrics of the first three columns; the mean is not a share, so it has no Wilson interval.
 _METRICS = (
     ratio("mean_correctness"),
@@ -68,13 +64,6 @@ class Response(Struct, frozen=True, rename=_RENAMED):
     hallucination: Annotated[Optional[Literal["Yes", "No"]], Rule(None)]
     verifiable: Annotated[Optional[Literal["y", "n"]], Rule(None)]
     dial_index: Annotated[Optional[int], Rule(None)] = None  # only in ``knn``; of unknown meaning
-    file: str = ""
-
-    @staticmethod
-    def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Return a row with the name of its file."""
-        base = PurePath(report.file).name
-        return {**item, "file": re.split(r"\.csv", base, maxsplit=1, flags=re.IGNORECASE)[0]}
 
     @property
     def correctness(self) -> float | None:
@@ -100,21 +89,16 @@ class Response(Struct, frozen=True, rename=_RENAMED):
 
 
 def _check(record: Response, report: Report) -> None:
-    """Report empty texts and missing judgements; unverifiable responses need no judgement."""
+    """Report empty texts, and a correctness that is out of range."""
     if record.given_correctness != record.correctness:
         expected = "a number in [0, 1] (any other value is excluded from all means)"
         report.add("number-odd", CORRECTNESS, expected)
-    if report.item["Verifiable"] is None:
-        report.add("word-odd", "Verifiable", '"y" or "n" (otherwise treated as missing)', "none")
-    blank = [key for key in (CORRECTNESS, "Hallucination") if report.item[key] is None]
-    if len(blank) == 1 or (blank and record.verifiable == "y"):
-        report.add("judgement-missing", " and ".join(blank), "a judgement", "none")
-    for key in _TEXTS:
+    for key in ("context", "knowledge", "response"):
         if not getattr(record, key).strip():
             report.add("text-odd", key, "a text", "none")
 
 
-FORM = Form({"": Response}, check=_check, same=lambda record: record, across=False, endings=CSV)
+FORM = Form({"": Response}, check=_check, same=lambda record: record, endings=CSV)
 read = partial(records.read, NAME, FORM)
 
 
@@ -122,15 +106,10 @@ def _point(record: Response, p: float | None) -> list[Datapoint]:
     return [pair(record.premise, record.response, p, record.model_type)]
 
 
-def figures(
-    records: Sequence[Response], intervals: Intervals, *, verifiable_only: bool = False
-) -> Row:
+def figures(records: Sequence[Response], intervals: Intervals) -> Row:
     """Return counts, means and shares of responses; intervals resample dialogues."""
     keys = ("correctness", "hallucination", "verifiable", "given_correctness")
     judged = {key: _column(records, key) for key in keys}
-    if verifiable_only:
-        for key in ("correctness", "hallucination", "given_correctness"):
-            judged[key][judged["verifiable"] != 1] = np.nan
     units = places([record.dialogue for record in records])
     scored = [
         (metric, sums(np.column_stack([np.nan_to_num(column), ~np.isnan(column)]), units))
@@ -159,7 +138,7 @@ def _column(records: Sequence[Response], key: str) -> NDArray[np.float64]:
 def _by(*names: str) -> Groups:
     """Return the figures by fields; files are never pooled, since their annotators differ."""
     by = {name: attrgetter(name) for name in names}
-    return Groups(f"responses by {', '.join(names)}", figures, by, order=by_name)
+    return Groups(f"responses by {', '.join(('file', *names))}", figures, by, by_file=True)
 
 
 DATA_SET = DataSet(
@@ -181,16 +160,10 @@ DATA_SET = DataSet(
         },
         texts=fields("context", "knowledge", "response"),
         tables={
-            "file": _by("file"),
-            "model_type": _by("file", "model_type"),
-            "decoding": _by("file", "decoding"),
-            "model_type_decoding": _by("file", "model_type", "decoding"),
-            "verifiable_only": Groups(
-                "responses by file; only judgements of verifiable responses are used",
-                partial(figures, verifiable_only=True),
-                {"file": attrgetter("file")},
-                order=by_name,
-            ),
+            "file": _by(),
+            "model_type": _by("model_type"),
+            "decoding": _by("decoding"),
+            "model_type_decoding": _by("model_type", "decoding"),
         },
         notes={_AS_GIVEN: lambda _: True},
     ),

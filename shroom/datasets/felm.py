@@ -8,7 +8,7 @@ from typing import Annotated, Any, Optional
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, pair
 from shroom.core.json_writing import json_lines
@@ -18,9 +18,8 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Report
 from shroom.datasets.fields import Rule, Text, TextOrNone, Unusable
-from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary, fields
+from shroom.datasets.summary import Groups, Parts, Row, Summary, fields, shares
 from shroom.metrics.intervals import Intervals
 
 NAME = "felm"
@@ -50,8 +49,8 @@ class Response(Struct, frozen=True):
     @staticmethod
     def prepare(item: dict[str, Any], _: Report) -> dict[str, Any]:
         """Return a row with lists; the source writes some empty lists as empty texts."""
-        index = str(item["index"]) if type(item["index"]) is int else item["index"]
-        return {**item, **{key: [] for key in _LISTS if item.get(key) == ""}, "index": index}
+        row = {**item, **{key: [] for key in _LISTS if item.get(key) == ""}}
+        return {**row, "index": str(row["index"])} if type(row.get("index")) is int else row
 
     @property
     def kinds(self) -> tuple[str | None, ...]:
@@ -65,9 +64,6 @@ def _check(record: Response, report: Report) -> None:
     if not m or n != m:
         labels = f"{counted(n, 'label')}, one for each segment"
         raise Unusable("labels", labels if n else "at least one labelled segment", f"{m}")
-    for key, values in (("comment", record.comment), ("type", record.type)):
-        if len(values) not in (0, m):
-            report.add("length-odd", key, f"{m} values, one for each segment", f"{len(values)}")
     for number, segment in enumerate(record.segmented_response):
         if not segment.strip():
             key, expected = f"segmented_response[{number}]", "a segment that is not blank"
@@ -80,7 +76,6 @@ FORM = Form(
     same=lambda record: (record.prompt, record.segmented_response),
     id="index",
     ids="id-doubled",
-    needs=("index", "prompt", "segmented_response", "labels"),
 )
 read = partial(records.read, NAME, FORM)
 
@@ -104,18 +99,20 @@ def predictions(
     return rows
 
 
-def _figures(records: Sequence[Response], intervals: Intervals, *, responses: bool = True) -> Row:
-    """Return the figures of records, of wrong responses only if requested."""
+def _figures(records: Sequence[Response], intervals: Intervals) -> Row:
     segments = [len(record.labels) for record in records]
     wrong = [record.labels.count(False) for record in records]
-    is_wrong = [bool(n) for n in wrong]
-    m, of_wrong = sum(segments), sum(wrong)
-    row = {"responses": len(records), "segments": m, "factual": m - of_wrong, "wrong": of_wrong}
-    parts: dict[str, tuple[ArrayLike, ArrayLike]] = {"wrong_share": (wrong, segments)}
-    if responses:
-        row["wrong_responses"] = sum(is_wrong)
-        parts["wrong_response_share"] = (is_wrong, np.ones(len(records)))
-    return {**row, **shares(parts, intervals)}
+    is_wrong = [n > 0 for n in wrong]
+    row = {
+        "responses": len(records),
+        "segments": sum(segments),
+        "factual": sum(segments) - sum(wrong),
+        "wrong": sum(wrong),
+        "wrong_responses": sum(is_wrong),
+    }
+    of_segments = shares({"wrong_share": (wrong, segments)}, intervals)
+    ones = [1] * len(records)
+    return {**row, **of_segments, **shares({"wrong_response_share": (is_wrong, ones)}, intervals)}
 
 
 DATA_SET = DataSet(
@@ -141,12 +138,11 @@ DATA_SET = DataSet(
                 "wrong segments (not factual, so hallucinated) and responses with wrong segments",
                 _figures,
                 {"domain": lambda record: record.domain},
-                order=lambda values, _: (*DOMAINS, *values).index(*values),
-                total="last",
+                total=True,
             ),
             "source": Groups(
                 "segments by source of the prompt",
-                partial(_figures, responses=False),
+                _figures,
                 {"source": lambda record: record.source},
             ),
             "type": Parts(

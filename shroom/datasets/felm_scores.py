@@ -25,7 +25,6 @@ from shroom.datasets.native_scores import (
     Judged,
     NativeResult,
     Predictions,
-    Slices,
     confusions,
     result,
     signature,
@@ -69,11 +68,10 @@ def read_predictions(
         if not columns:
             report.add_missing('"labels" or "p"')
         _check_thresholds(values, report)
+        for key in sorted(item.keys() - _KNOWN):
+            report.add("key-unknown", key, 'the keys "index", "labels" and "p"', show(key))
         if record is not None:
             rows[record.index] = values
-        for key in sorted(item.keys() - _KNOWN):
-            expected = 'the keys "index", "labels" and "p"'
-            report.add("key-unknown", key, expected, show(key), often=True)
     missing = [index for index in known if index not in rows]
     expected = f"all {len(known)} indices of {', '.join(gold.files)}"
     predictions.refuse_incomplete(missing, expected)
@@ -142,10 +140,9 @@ def _check_columns(
     correlation = rho(column, labels)  # nan if one side is constant
     # The segments of a response are not independent, so chance depends on the number of responses.
     if n >= 10 and correlation * math.sqrt(n - 1) <= -3:
-        low = "low p" if key == "p" else "the label true"
+        code, low = ("label-inverted", "the label true") if p is None else ("p-inverted", "low p")
         expected = f"{low} for factual segments"
         value = f"a correlation of {correlation:.2f} with the gold"
-        code = "p-inverted" if key == "p" else "label-inverted"
         problems.add(code, source, expected, value, key=key)
 
 
@@ -205,15 +202,13 @@ def score(
     kinds = np.array([kind or "none" for record in records for kind in record.kinds], np.str_)
     columns = scored(flagged, wrong, response, n, p)
     judged = Judged(columns, "segments", np.bincount(response, minlength=n))
-    few = replace(judged, scored=[it for it in columns if it[0].name in _OF_SOURCES])
 
     def confusion(mask: Any = slice(None)) -> dict[str, int]:
         return dict(zip(("TP", "FP", "FN", "TN"), columns[0][1][mask].sum(axis=0).tolist()))
 
-    slices: Slices = {}
-    for key, metrics in (("domain", judged), ("source", few)):
-        values = [getattr(record, key) for record in records]
-        slices |= sliced(metrics, {key: values}, intervals, confusion)
+    few = replace(judged, scored=[it for it in columns if it[0].name in _OF_SOURCES])
+    slices = sliced(judged, {"domain": [r.domain for r in records]}, intervals, confusion)
+    slices |= sliced(few, {"source": [r.source for r in records]}, intervals, confusion)
     # A type of error has only a recall: segments that are labelled factual have no type.
     for kind in sorted({*kinds[wrong].tolist()}):
         mask = wrong & (kinds == kind)

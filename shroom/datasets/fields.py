@@ -6,7 +6,7 @@ A field without a default is required. A default replaces absent and odd values.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -27,7 +27,6 @@ from msgspec import NODEFAULT, Meta, Struct
 
 from shroom.core.problems import show
 from shroom.datasets.collection import Report
-from shroom.scoring.item_values import id_in, number_in
 
 R = TypeVar("R", bound=Struct)
 
@@ -50,41 +49,26 @@ class Rule:
     ----------
     otherwise : object
         The replacement for an invalid value, and for a missing value if there is no default.
-    null : bool
-        Whether an optional field may be null.
     words : tuple of str
         Known texts. Other texts are reported and kept.
     code : str
         The code of an invalid value; by default, the code of the type.
-    unknown : str
-        The code of an unknown word.
-    often : bool
-        Whether an unknown word is reported only once for each file.
     expected : str
         The expected value in words; by default, the type.
     parse : callable, optional
         ``(value, report, key) -> value``, used instead of the type. It may raise :class:`Odd`.
-    lenient : bool
-        Whether to leave out list items that are not objects. Otherwise, the list is invalid.
-    item : str
-        The name of an object of a list in messages; by default, its key and place.
     """
 
     otherwise: Any = NODEFAULT
-    null: bool = True
     words: tuple[str, ...] = ()
     code: str = ""
-    unknown: str = "word-odd"
-    often: bool = False
     expected: str = ""
     parse: Callable[[Any, Report, str], Any] | None = None
-    lenient: bool = False
-    item: str = ""
 
 
 #: A text; an absent or odd value is reported and read as empty, or as ``None``.
 Text = Annotated[str, Rule("")]
-TextOrNone = Annotated[Optional[str], Rule(None, null=False)]
+TextOrNone = Annotated[Optional[str], Rule(None)]
 #: A list of texts; an absent or odd value is reported and read as empty.
 Texts = Annotated[tuple[str, ...], Rule(())]
 #: A text that is not blank; other rows are dropped.
@@ -92,8 +76,6 @@ Filled = Annotated[str, Meta(pattern=r"\S", title="a text that is not blank")]
 #: A finite number.
 Finite = Annotated[float, Meta(ge=-1.7e308, le=1.7e308)]
 Number = Union[int, Finite]
-#: What reads a cell of a CSV file as a number.
-_NUMBERS: dict[Any, Callable[[str], Any]] = {int: id_in, float: number_in}
 #: A place in a text.
 Index = Annotated[int, Meta(ge=0, title="a whole number that is not negative")]
 
@@ -161,28 +143,19 @@ def _in_words(plain: Any) -> tuple[str, str]:
     return _TYPES.get(get_origin(plain) or plain, _TYPES[dict])
 
 
-def columns(kind: type[Struct]) -> dict[str, bool]:
-    """Return the keys of a record type, each with whether a row needs it."""
-    return {field.key: field.default is NODEFAULT for field in _fields(kind)}
-
-
 def from_cells(kind: type[Struct], row: Mapping[str, str]) -> dict[str, Any]:
     """Return a row of a CSV file with values of the types of the fields, where cells fit them."""
     values: dict[str, Any] = dict(row)
     for field in _fields(kind):
-        plain, cell = _plain(field.hint), row.get(field.key, "").strip()
-        value = _NUMBERS.get(plain, str)(cell) if cell else None
-        if plain is str or field.key not in row or (cell and value is None):
-            continue
-        with suppress(msgspec.ValidationError):
-            values[field.key] = msgspec.convert(value, field.hint, strict=False)
+        if field.key in row and _plain(field.hint) is not str:
+            cell = row[field.key].strip() or None
+            with suppress(msgspec.ValidationError):
+                values[field.key] = msgspec.convert(cell, field.hint, strict=False)
     return values
 
 
 def build(kind: type[R], item: dict[str, Any], report: Report, above: str = "") -> R:
     """Return an object of a row as a record; ``above`` is its path in the row."""
-    if id(item) in report.read:
-        return report.read[id(item)][1]  # type: ignore[no-any-return]
     prepare = getattr(kind, "prepare", None)
     row = prepare(item, report) if prepare else item
     values: dict[str, Any] = {}
@@ -199,9 +172,7 @@ def build(kind: type[R], item: dict[str, Any], report: Report, above: str = "") 
             values[field.name] = _instead(field, row, report, place)
     if "extra" in kind.__struct_fields__:
         values["extra"] = left
-    record = kind(**values)
-    report.read[id(item)] = item, record
-    return record
+    return kind(**values)
 
 
 def _instead(field: _Field, row: Mapping[str, Any], report: Report, place: str) -> Any:
@@ -224,26 +195,13 @@ def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
     rule = field.rule
     if rule.parse is not None:
         return rule.parse(value, report, place)
-    if value is None and not rule.null:
-        raise Odd
     if field.record is not None and value is not None:
-        return tuple(_records(field.record, rule, value, report, place))
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise Odd
+        items = enumerate(value)
+        return tuple(build(field.record, it, report, f"{place}[{at}].") for at, it in items)
     read = msgspec.convert(value, field.hint)
-    if rule.words and read not in rule.words:
+    if rule.words and read is not None and read not in rule.words:
         expected = f"one of {', '.join(rule.words)}"
-        report.add(rule.unknown, place, expected, show(read), often=rule.often)
+        report.add("word-odd", place, expected, show(read))
     return read
-
-
-def _records(
-    kind: type[Struct], rule: Rule, value: Any, report: Report, place: str
-) -> Iterator[Struct]:
-    is_list = isinstance(value, list)
-    if not is_list or not (rule.lenient or all(isinstance(item, dict) for item in value)):
-        raise Odd
-    for number, item in enumerate(value):
-        name = f"{rule.item} {number}" if rule.item else f"{place}[{number}]"
-        if isinstance(item, dict):
-            yield build(kind, item, report, name + (": " if rule.item else "."))
-        else:
-            report.add("object-odd", name, "an object (any other value is left out)", show(item))

@@ -5,7 +5,6 @@ The files are JSON Lines, although their names end in ``.json``.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Literal, Union
@@ -22,7 +21,6 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection, Report
 from shroom.datasets.fields import Filled
-from shroom.datasets.groups import Groups, Row, shares
 from shroom.datasets.native_scores import (
     Judged,
     NativeResult,
@@ -33,7 +31,7 @@ from shroom.datasets.native_scores import (
     sliced,
 )
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary
+from shroom.datasets.summary import Groups, Row, Summary, shares
 from shroom.metrics.classification import CORRECT, counts, of_counts
 from shroom.metrics.intervals import Intervals, Scored
 
@@ -103,7 +101,6 @@ FORM = Form[Any](
         "chatgpt_response": Reply,
     },
     id="ID",
-    by_content=True,
 )
 read = partial(records.read, NAME, FORM)
 
@@ -142,15 +139,14 @@ def _predictions(records: Sequence[Any], wrong: NDArray[np.bool_], _: Any) -> st
 
 
 def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
-    counts = [_labels(record) for record in records]
-    wrong, every = [it["hallucinated"] for it in counts], [sum(it.values()) for it in counts]
+    labels = [_labels(record) for record in records]
+    wrong, every = [it.count("hallucinated") for it in labels], [*map(len, labels)]
     figures = {"records": len(records), "texts": sum(every), "hallucinated": sum(wrong)}
     return {**figures, **shares({"hallucinated_share": (wrong, every)}, intervals)}
 
 
-def _labels(record: Record) -> dict[str, int]:
-    wrong = [is_wrong for _, is_wrong in texts(record)]
-    return {"hallucinated": wrong.count(True), "right": wrong.count(False)}
+def _labels(record: Record) -> list[str]:
+    return ["hallucinated" if wrong else "right" for _, wrong in texts(record)]
 
 
 DATA_SET = DataSet(
@@ -177,7 +173,7 @@ DATA_SET = DataSet(
                 "records by task; each record has two texts, except in the task 'general'",
                 _figures,
                 {"task": lambda record: record.task},
-                total="last",
+                total=True,
             )
         },
     ),
@@ -192,15 +188,12 @@ DATA_SET = DataSet(
 
 def _text_of(item: dict[str, Any], gold: _Gold, report: Report) -> tuple[str, ...] | None:
     """Return the task and the texts of a row; texts that the gold does not have are reported."""
-    task = next((task for task, keys in _KEYS.items() if item.keys() >= {*keys}), None)
-    if task is None:
-        expected = "the keys of one task's input and text"
-        report.add("key-missing", None, expected, f"keys {show(list(item))}")
-        return None
-    texts = task, *(item[key] for key in _KEYS[task])
-    if all(isinstance(text, str) for text in texts) and texts in gold:
-        return texts
-    report.add("id-unknown", _KEYS[task][-1], "a text that the gold contains for this input")
+    for task, keys in _KEYS.items():
+        texts = task, *(item.get(key) for key in keys)
+        if all(isinstance(text, str) for text in texts) and texts in gold:
+            return texts
+    expected = "an input of the gold with one of its texts"
+    report.add("id-unknown", None, expected, f"keys {show(list(item))}")
     return None
 
 
@@ -213,25 +206,25 @@ def score(
     for place, record in enumerate(gold.records):
         for row, wrong in native_rows(record):
             known.setdefault((record.task, *row.values()), []).append((place, wrong))
-    judged, times = set[int](), Counter[tuple[Any, ...]]()
+    of_gold = signature(NAME, "texts", known.items())
     rows: list[tuple[str, int, bool, bool]] = []  # task, row of the gold, flagged, wrong
-    given = Predictions(predictions, gold, problems, "ID", by_content=True)
+    given = Predictions(predictions, gold, problems, "ID")
     for item, report in given.rows():
         text, judgement = _text_of(item, known, report), item.get("judgement")
         if judgement not in (*YES_OR_NO.values(), _FAILED):
             expected = " or ".join(map(show, (*YES_OR_NO.values(), _FAILED)))
             report.add("word-value", "judgement", expected)
+        elif text is not None and not known[text]:
+            expected, got = "one judgement for each text", "another judgement of this text"
+            report.add("id-doubled", _KEYS[text[0]][-1], expected, got)
         elif text is not None:
-            places, truths = zip(*known[text])
-            said = item.get("ground_truth") == "Yes"  # decides only if both texts are the same
-            wrong = said if said in truths else not said
-            times[text, wrong] += 1
-            if times[text, wrong] > len(places):
-                expected, got = "one judgement for each text", "another judgement of this text"
-                report.add("id-doubled", _KEYS[text[0]][-1], expected, got)
+            # Rows may share a text, and the texts of a row may be equal.
+            said = item.get("ground_truth") == "Yes"
+            place, wrong = next((it for it in known[text] if it[1] == said), known[text][0])
+            known[text].remove((place, wrong))
             flagged = not wrong if judgement == _FAILED else judgement == "Yes"
-            rows.append((text[0], places[0], flagged, wrong))
-            judged.update(places)
+            rows.append((text[0], place, flagged, wrong))
+    judged = {place for _, place, _, _ in rows}
     missing = [f"row {place}" for place in range(len(gold.records)) if place not in judged]
     expected = f"a judgement for each of {len(gold.records)} rows of {', '.join(gold.files)}"
     given.refuse_incomplete(missing, expected, "judgement")
@@ -248,5 +241,5 @@ def score(
         (scored(everything), scored(~everything)),
         intervals,
         sliced(of_texts, {"task": tasks}, intervals),
-        signature=signature(NAME, "texts", known.items()),
+        signature=of_gold,
     )

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import zip_longest
 from operator import attrgetter
 from typing import Annotated, Any, Optional
 
-import numpy as np
 from msgspec import Struct, field
 
 from shroom.core.datapoint import Datapoint, pair
@@ -20,13 +19,12 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Report
 from shroom.datasets.fields import Odd, Rule
-from shroom.datasets.groups import Groups, Row, shares
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary, fields
+from shroom.datasets.summary import Groups, Row, Summary, fields, shares
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import Intervals, estimates
-from shroom.metrics.span_arrays import Cells, Spans
-from shroom.metrics.span_metrics import FLOORS, CharacterVotes, everything, scored
+from shroom.metrics.span_arrays import Spans
+from shroom.metrics.span_metrics import FLOORS, CharacterVotes, scored
 from shroom.scoring.kinds import span_values
 from shroom.scoring.kinds.base import Fault
 from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of, read_spans, soft_of
@@ -34,7 +32,6 @@ from shroom.scoring.results import flat
 
 NAME = "mushroom2025"
 _AGREEMENT = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
-_ROUNDED = 1e-6  # maximum rounding error of a soft label
 
 
 def _spans(form: type[Any]) -> Rule:
@@ -70,19 +67,8 @@ def _language(value: Any, report: Report, key: str) -> str:
         raise Odd
     if value != value.upper():
         expected = f"{value.upper()} (which is used instead)"
-        report.add("word-odd", key, expected, show(value), often=True)
+        report.add("word-odd", key, expected, show(value))
     return value.upper()
-
-
-def _answer(value: Any, report: Report, key: str) -> str:
-    """Return a text; null and NaN, which tables write for empty texts, are reported."""
-    if value is None or isinstance(value, float):
-        code = "text-odd" if value is None or np.isfinite(value) else "value-finite"
-        report.add(code, key, "a text (any other value is read as empty)", show(value))
-        return ""
-    if not isinstance(value, str):
-        raise Odd
-    return value
 
 
 Tokens = Annotated[Optional[tuple[Any, ...]], Rule(())]
@@ -91,10 +77,8 @@ Tokens = Annotated[Optional[tuple[Any, ...]], Rule(())]
 class Record(Struct, frozen=True):
     """One answer of a language model."""
 
-    model_output_text: Annotated[str, Rule(parse=_answer, expected="a text")]
-    id: Annotated[
-        Optional[str], Rule(parse=lambda it, *_: it if isinstance(it, str) and it else None)
-    ] = None
+    model_output_text: str
+    id: str = ""
     lang: Annotated[str, Rule(parse=_language)] = ""
     model_input: str = ""  # the question
     model_id: str = ""  # the model's name on the hub
@@ -133,10 +117,9 @@ class Record(Struct, frozen=True):
 
 
 def _check(record: Record, report: Report) -> None:
-    if record.id is None:
-        got = show(report.item["id"]) if "id" in report.item else "none"
-        report.add("id-odd", "id", "an id", got, often=True)
-    if report.item["model_output_text"] == "":  # null and NaN are reported before
+    if not record.id:
+        report.add("id-odd", "id", "an id")
+    if not record.model_output_text:
         report.add("answer-empty", "model_output_text", "an answer", "an empty text")
     tokens, logits = record.model_output_tokens or (), record.model_output_logits or ()
     if len(tokens) != len(logits):
@@ -152,9 +135,7 @@ FORM = Form(
     {"": Record},
     check=_check,
     same=lambda r: (r.lang, r.model_id, r.model_input, r.model_output_text),
-    across=False,
     ids="id-doubled",
-    known=True,
 )
 read = partial(records.read, NAME, FORM)
 
@@ -164,20 +145,10 @@ def _point(record: Record, p: float) -> list[Datapoint]:
     return [pair(*texts, p if record.is_labelled else None, record.model_id)]
 
 
-def _is_voted(record: Record) -> bool:
-    return len(record.annotations) > 1
-
-
 def _kind(record: Record) -> list[str]:
     if not record.is_labelled:
         return ["unlabelled"]
     return ["something marked" if record.share_marked else "nothing marked"]
-
-
-def _characters(record: Record) -> dict[str, int]:
-    size = len(record.model_output_text) if record.is_labelled else 0
-    marked = round(record.share_marked * size)
-    return {"marked": marked, "not marked": size - marked}
 
 
 def _sizes(records: Sequence[Record]) -> list[int]:
@@ -193,7 +164,8 @@ def _marks(records: Sequence[Record]) -> tuple[Spans, Spans]:
 def _figures(records: Sequence[Record], intervals: Intervals) -> Row:
     """Return the counts of marked characters, and the scores of the trivial systems."""
     labelled = [record for record in records if record.is_labelled]
-    sizes, marked = _sizes(labelled), [_characters(record)["marked"] for record in labelled]
+    sizes = _sizes(labelled)
+    marked = [round(it.share_marked * size) for it, size in zip(labelled, sizes)]
     row = {
         "items": len(records),
         "labelled": len(labelled),
@@ -213,39 +185,15 @@ def _agreement(records: Sequence[Record], intervals: Intervals) -> Row:
     """Return the agreement of annotators; each answer has at least two annotators."""
     sizes = _sizes(records)
     annotators = [len(record.annotations) for record in records]
-    votes = CharacterVotes.of(_sides(records), annotators)
+    # The spans of the first annotator of every record, of the second, and so on.
+    sides = zip_longest(*(record.annotations.values() for record in records), fillvalue=())
+    votes = CharacterVotes.of([Spans.of(side, sizes) for side in sides], annotators)
     return {
         "items": len(records),
         "characters": sum(sizes),
         "annotators": max(annotators),
         **flat(*estimates([votes.by_text(AGREEMENT[name]) for name in _AGREEMENT], intervals)),
-        "labels_as_annotated": _labels_as_annotated(records),
     }
-
-
-def _sides(records: Sequence[Record]) -> list[Spans]:
-    """Return the spans of the first annotator of every record, of the second, and so on."""
-    most = max((len(record.annotations) for record in records), default=0)
-    return [
-        Spans.of(
-            [next(islice(record.annotations.values(), n, None), ()) for record in records],
-            _sizes(records),
-        )
-        for n in range(most)
-    ]
-
-
-def _labels_as_annotated(records: Sequence[Record]) -> float | None:
-    """Return the share of characters whose soft label equals the share of annotators."""
-    labelled = [record for record in records if record.is_labelled]
-    sizes = _sizes(labelled)
-    annotators = np.array([len(record.annotations) for record in labelled], np.int64)
-    sides = [side.within() for side in _sides(labelled)]
-    labels = _marks(labelled)[1].within()
-    cells = Cells(labels, everything(sizes), *sides)
-    marked = sum(cells.marked(side).astype(np.float64) for side in sides)
-    near = np.abs(cells.painted(labels) - marked / annotators[cells.text]) <= _ROUNDED
-    return float(cells.sums(near).sum()) / sum(sizes) if any(sizes) else None
 
 
 DATA_SET = DataSet(
@@ -258,7 +206,7 @@ DATA_SET = DataSet(
     ),
     read=read,
     summary=Summary(
-        labels={"answers": _kind, "characters": _characters},
+        labels={"answers": _kind},
         texts=fields("model_input", "model_output_text"),
         tables={
             "file": Groups(
@@ -269,17 +217,12 @@ DATA_SET = DataSet(
             )
         },
         agreement=Groups(
-            "agreement on characters",
+            "agreement of the annotators' spans, with characters as items",
             _agreement,
             {"lang": attrgetter("lang")},
             by_file=True,
-            only=_is_voted,
+            only=lambda record: len(record.annotations) > 1,
         ),
-        notes={
-            "agreement is computed from the annotators' spans, with characters as items; "
-            "labels_as_annotated is the share of characters whose soft label equals the share of "
-            "annotators who marked the character": _is_voted
-        },
     ),
     views={
         "share": View(
@@ -291,5 +234,4 @@ DATA_SET = DataSet(
             lambda record: _point(record, float(record.share_marked > 0)),
         ),
     },
-    no_predictions="its predictions are spans, but a submission has one p for each answer",
 )

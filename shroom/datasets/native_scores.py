@@ -19,7 +19,7 @@ from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
-from shroom.datasets.collection import Collection, Report, items_of
+from shroom.datasets.collection import Collection, Report, items_in
 from shroom.datasets.registry import data_set
 from shroom.metrics.base import Array, Metric
 from shroom.metrics.classification import F1, PRECISION, RECALL, counts, of_counts
@@ -153,7 +153,7 @@ def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
     with suppress(InvalidInput):
         gold = data_set(name).read(source, problems=of_gold)
     for problem in of_gold:
-        if problem.severity == ERROR or problem.code == "row-value":
+        if problem.severity == ERROR or problem.code in ("row-value", "row-object"):
             problems.add(**vars(problem))
     if gold is None:
         raise InvalidInput(problems)
@@ -170,13 +170,13 @@ class Predictions:
     gold: Collection[Any]
     problems: Problems
     key: str  # of an id
-    by_content: bool = False  # see :func:`~shroom.datasets.collection.items_of`
 
     @cached_property
     def files(self) -> list[tuple[str, list[Any]]]:
         """The name and the items of each readable file."""
         listed = documents(self.source, self.problems)
-        return [*items_of(listed, self.problems, by_content=self.by_content)]
+        read = [(document.file, items_in(document, self.problems)) for document in listed]
+        return [(file, items) for file, items in read if items is not None]
 
     def rows(self) -> Iterator[tuple[dict[str, Any], Report]]:
         """Yield each object with the report of its row; other values are reported."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Annotated, Any, Optional, Union
 
 from msgspec import Struct
@@ -15,9 +14,8 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet
 from shroom.datasets.collection import Collection, Report
 from shroom.datasets.fields import Filled, Rule, Text
-from shroom.datasets.groups import Groups, Row, frequent
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary
+from shroom.datasets.summary import Groups, Row, Summary
 from shroom.metrics.intervals import Intervals
 
 NAME = "queries"
@@ -38,7 +36,6 @@ class Query(Struct, frozen=True, rename={"text": "query"}):
     text: Annotated[Filled, Rule(expected='a text under "query" or "prompt_text"')]
     original_query: Optional[str] = None
     source: Optional[str] = None
-    exam_name = None
 
 
 Record = Union[Prompt, Query]
@@ -101,12 +98,6 @@ DATA_SET = DataSet(
                 "that the generator would keep",
                 _in_file,
                 by_file=True,
-            ),
-            "exam_name": Groups(
-                "exam prompts by exam",
-                lambda queries, _: {"queries": len(queries)},
-                {"exam_name": attrgetter("exam_name")},
-                order=frequent,
             ),
         },
     ),

@@ -22,7 +22,6 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection, Report
 from shroom.datasets.fields import Filled, Index, Number, Rule, Text
-from shroom.datasets.groups import Groups, Parts, Row, shares
 from shroom.datasets.native_scores import (
     Judged,
     NativeResult,
@@ -34,7 +33,7 @@ from shroom.datasets.native_scores import (
     sliced,
 )
 from shroom.datasets.records import Form, Link
-from shroom.datasets.summary import Summary, fields, is_a, of
+from shroom.datasets.summary import Groups, Parts, Row, Summary, fields, is_a, of, shares
 from shroom.metrics.cluster_bootstrap import places
 from shroom.metrics.intervals import Intervals, Scored
 
@@ -91,7 +90,7 @@ class Response(Struct, frozen=True):
     response: Filled
     labels: tuple[Span, ...]
     model: Text
-    temperature: Annotated[Optional[Number], Rule(None, null=False)]
+    temperature: Annotated[Optional[Number], Rule(None)]
     split: Annotated[str, Rule("", words=("train", "test"))]
     quality: Annotated[str, Rule("", words=QUALITIES)]
     origin: Optional[Source] = None
@@ -126,11 +125,8 @@ def _check(record: Record, report: Report) -> None:
         return
     for number, span in enumerate(record.labels):
         there = record.response[span.start : span.end]
-        place = f"{span.start} to {span.end}"
-        if not there:
-            report.add("span-empty", f"labels[{number}]", "a non-empty span of the answer", place)
-        elif there != span.text:
-            expected = f"{show(span.text)} at {place}"
+        if not there or there != span.text:
+            expected = f"{show(span.text)} at {span.start} to {span.end}"
             report.add("span-text", f"labels[{number}]", expected, show(there))
 
 
@@ -167,7 +163,7 @@ def _figures(responses: Sequence[Response], intervals: Intervals) -> Row:
 
 def _by(about: str, key: str) -> Groups:
     by = {key: attrgetter(key)}
-    return Groups(about, _figures, by, only=is_a(Response), total="last")
+    return Groups(about, _figures, by, only=is_a(Response), total=True)
 
 
 DATA_SET = DataSet(
@@ -207,22 +203,12 @@ DATA_SET = DataSet(
             lambda record: record.source_id,
         )
     },
-    no_predictions="its predictions are spans, but a submission has one p for each answer",
 )
 
 
 class _Ends(Struct):
     start: Index
     end: Index
-
-
-class _Quotes(Struct, rename={"quotes": "hallucination list"}):
-    quotes: list[str] = []
-
-
-#: The key, the type and the words of predictions: texts, as in the authors' baseline, or spans.
-_QUOTED: Any = "pred", _Quotes, 'an object with texts under "hallucination list"'
-_MARKED: Any = "labels", list[_Ends], 'a list of {"start", "end"}'
 
 
 def _read_predictions(
@@ -234,8 +220,19 @@ def _read_predictions(
     known = {record.id: record for record in gold.records if isinstance(record, Response)}
     found: dict[str, Places] = {}
     for item, record, report in predictions.with_records(known):
-        if record is not None:
-            found[record.id] = _places(item, record.response, report)
+        try:
+            spans = convert(item.get("labels"), list[_Ends])
+        except ValidationError:
+            report.add("span-value", "labels", 'a list of {"start", "end"}')
+            spans = []
+        if record is None:
+            continue
+        size = len(record.response)
+        found[record.id] = [(span.start, span.end) for span in spans]
+        for number, (start, end) in enumerate(found[record.id]):
+            if not start < end <= size:
+                expected = f"a non-empty span of the answer, which has {size} characters"
+                report.add("span-empty", f"labels[{number}]", expected, f"{start} to {end}")
     splits = {known[name].split for name in found} or {r.split for r in known.values()}
     judged = [r for r in known.values() if r.is_judged and r.split in splits]
     missing = [record.id for record in judged if record.id not in found]
@@ -244,35 +241,13 @@ def _read_predictions(
     return [(record, found[record.id]) for record in judged]
 
 
-def _places(item: dict[str, Any], text: str, report: Report) -> Places:
-    """Return the places of the spans of a row; wrong spans are reported."""
-    key, form, expected = _QUOTED if "pred" in item else _MARKED
-    try:
-        read = convert(item.get(key), form)
-    except ValidationError:
-        report.add("span-value", key, expected)
-        return []
-    if isinstance(read, _Quotes):
-        starts = [(text.find(quote), len(quote)) for quote in read.quotes if quote]
-        places = [(start, start + size) for start, size in starts]
-    else:
-        places = [(span.start, span.end) for span in read]
-    for number, (start, end) in enumerate(places):
-        place, at = f"{key}[{number}]", f"{start} to {end}"
-        if start < 0:
-            report.add("span-text", place, "a quote from the answer", "another text")
-        elif end > len(text):
-            report.add("span-past-end", place, f"an end of at most {len(text)}", f"{end}")
-        elif start >= end:
-            report.add("span-empty", place, "a non-empty span of the answer", at)
-    return [place for place in places if place[0] >= 0]
-
-
-def _marked(places: Places, size: int) -> NDArray[np.bool_]:
-    marked = np.zeros(size, bool)
-    for start, end in places:
-        marked[start:end] = True
-    return marked
+def _marked(places: Sequence[Places], sizes: Sequence[int]) -> NDArray[np.bool_]:
+    """Return for each character of all answers whether it is in a span."""
+    marked = [np.zeros(size, bool) for size in sizes]
+    for answer, spans in zip(marked, places):
+        for start, end in spans:
+            answer[start:end] = True
+    return np.concatenate([np.zeros(0, bool), *marked])
 
 
 def score(
@@ -284,9 +259,8 @@ def score(
     records, n = [record for record, _ in answers], len(answers)
     sizes = [len(record.response) for record in records]
     answer = np.repeat(np.arange(n), sizes)
-    none = [np.zeros(0, bool)]
-    wrong = np.concatenate(none + [_marked(r.places, size) for r, size in zip(records, sizes)])
-    flagged = np.concatenate(none + [_marked(own, size) for (_, own), size in zip(answers, sizes)])
+    wrong = _marked([record.places for record in records], sizes)
+    flagged = _marked([own for _, own in answers], sizes)
 
     def scored(flagged: NDArray[np.bool_]) -> Scored:
         of_characters, of_answers = confusions(flagged, wrong, answer, n)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from shroom.core.json_reading import BROKEN, Doubled, value_in
+from shroom.core.json_reading import BROKEN, Doubled
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
-from shroom.datasets.collection import Collection, FileRecords, Report
-from shroom.datasets.fields import Unusable, build, columns, from_cells
+from shroom.datasets.collection import Collection, FileRecords, Report, items_in
+from shroom.datasets.fields import Unusable, build, from_cells
 from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
 
@@ -44,35 +44,23 @@ class Form(Generic[R]):
         ``(record, report)``: reports other unexpected values, or raises :class:`Unusable`.
     same : callable
         ``record -> value``; repeated records have equal values.
-    across : bool
-        Whether a repetition of another file's record is reported.
     id : str
         The key of a row's id, for messages.
     ids : str
         The code of a repeated id; empty if ids may repeat.
-    needs : tuple of str
-        The keys that every row must have. A missing key is an error; the row is not dropped.
-    known : bool
-        Whether unknown keys are reported.
     link : Link, optional
         How records of two files belong together.
     endings : tuple of str
         The endings of file names.
-    by_content : bool
-        Whether files named ``.json`` may be JSON Lines, depending on their first line.
     """
 
     kinds: Mapping[str, type[R]]
     check: Callable[[Any, Report], None] = lambda *_: None
     same: Callable[[Any], Hashable] = repr
-    across: bool = True
     id: str = "id"
     ids: str = ""
-    needs: tuple[str, ...] = ()
-    known: bool = False
     link: Link | None = None
     endings: tuple[str, ...] = JSON
-    by_content: bool = False
 
     def kind_of(self, item: Mapping[str, Any]) -> type[R] | None:
         """Return the record type of an object."""
@@ -100,12 +88,7 @@ class Reader(Generic[R]):
         if item is BROKEN:  # which is reported
             return None
         if not isinstance(item, dict):
-            report.add("item-object" if form.needs else "row-object", None, "an object", show(item))
-            return None
-        missing = [key for key in form.needs if key not in item]
-        for key in missing:
-            report.add_missing(f'"{key}"')
-        if missing:
+            report.add("row-object", None, "an object", show(item))
             return None
         for key in sorted(_doubled_in(item)):
             expected = "each key once in an object (the last value is used)"
@@ -113,26 +96,20 @@ class Reader(Generic[R]):
         kind = form.kind_of(item)
         try:
             if kind is None:
-                *most, last = (f'"{key}"' for key in form.kinds)
-                expected = f"the key {', '.join(most)} or {last}"
+                expected = f"the key {' or '.join(map(show, form.kinds))}"
                 raise Unusable(None, expected, f"keys {show(list(item))}")  # noqa: TRY301
             record = build(kind, item, report)
             form.check(record, report)
         except Unusable as reason:
             report.drop("row-value", *reason.args)
             return None
-        if form.known:
-            for key in item.keys() - columns(kind).keys():
-                report.add("key-unknown", key, "a key of the data set", show(key), often=True)
         self._compare(record, report)
         return record
 
     def _compare(self, record: R, report: Report) -> None:
         """Report a record or an id that repeats an earlier row."""
         form, place = self.form, f"item {report.place['index']} of {report.file}"
-        content = form.same(record)
-        key = content if form.across else (report.file, content)
-        first = self._first.setdefault(key, place)
+        first = self._first.setdefault((report.file, form.same(record)), place)
         if first is not place:
             report.add("row-doubled", None, "a new row", f"a repetition of {first}")
         row_id = form.ids and getattr(record, form.id, None)
@@ -147,8 +124,7 @@ class Reader(Generic[R]):
             (kind,) = form.kinds.values()
             items = _csv_rows(document, kind, self.problems)
         else:
-            unnamed = replace(document, base="") if form.by_content else document
-            items = unnamed.items(self.problems)
+            items = items_in(document, self.problems)
         if items is None:
             return None
         if form.is_strange(document, items):
@@ -172,7 +148,7 @@ def read(
         if (file := reader.file(document)) is not None
     ]
     if form.link is not None:
-        _put_together(form.link, files, problems)
+        _put_together(form.link, files)
     if problems.errors:
         raise InvalidInput(problems)
     by_file = []
@@ -182,30 +158,22 @@ def read(
     return Collection(name, by_file, problems)
 
 
-def _put_together(
-    link: Link, files: Sequence[tuple[Report, list[Any]]], problems: Problems
-) -> None:
+def _put_together(link: Link, files: Sequence[tuple[Report, list[Any]]]) -> None:
     """Give each record its linked record of another file; records without one are dropped."""
     rows = [
-        (report, records, index)
+        (report, records, index, getattr(record, link.key), record)
         for report, records in files
         for index, record in enumerate(records)
         if record is not None
     ]
     others: dict[Any, Any] = {}
-    for report, records, index in rows:
-        record = records[index]
-        key = getattr(record, link.key)
+    for report, _, index, key, record in rows:
         if isinstance(record, link.other) and others.setdefault(key, record) != record:
             with report.row(index, {"id": key}, "id"):
                 report.add("id-doubled", link.key, "a unique id", f"{show(key)} again")
-    linked = [row for row in rows if isinstance(row[1][row[2]], link.kind)]
-    if linked and not others:
-        problems.add("no-file", files[0][0].file, f"the rows of {link.file} as well", "none")
-        return
-    for report, records, index in linked:
-        record = records[index]
-        key = getattr(record, link.key)
+    for report, records, index, key, record in rows:
+        if not isinstance(record, link.kind):
+            continue
         if key in others:
             records[index] = msgspec.structs.replace(record, **{link.field: others[key]})
             continue
@@ -227,50 +195,26 @@ def _csv_rows(document: Document, kind: type[Struct], problems: Problems) -> lis
     data = document.read(problems)
     if data is None:
         return None
-    header, rows = list[str](), list[list[str]]()
-    try:
-        header, *rows = _lines_in(data.decode("utf-8-sig")) or [[]]
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        got = f"byte 0x{data[error.start]:02x} at line {line}"
-        problems.add("not-utf8", document.file, "UTF-8", got)
-        return None
-    except csv.Error as error:
-        problems.add("not-csv", document.file, "comma-separated fields", f"{error}")
-        return None
-    if not rows:
-        got = "only a header" if header else "an empty file"
-        problems.add("empty", document.file, "a header and rows", got)
-    wanted = columns(kind) if header else {}
-    for name in header:
-        if name not in wanted:
-            problems.add("key-unknown", document.file, "a column of the source", show(name))
-    wrong = [name for name, is_needed in wanted.items() if not is_needed <= header.count(name) <= 1]
-    for name in wrong:
-        count = header.count(name)
-        got = f"{count} such columns" if count else f"columns {show(header)}"
-        problems.add("key-missing", document.file, f'one column "{name}"', got)
     items: list[Any] = []
-    for index, cells in enumerate([] if wrong else rows):
-        fits = len(cells) == len(header)
-        items.append(from_cells(kind, dict(zip(header, cells))) if fits else BROKEN)
-        if not fits:
-            expected = f"{len(header)} fields, as in the header"
-            problems.add("row-width", document.file, expected, f"{len(cells)}", index=index)
-    return items
-
-
-def _lines_in(text: str) -> list[list[str]]:
-    """Return the cells of each line."""
-    rows: Any = value_in(text) if text.startswith("[{") else BROKEN
-    if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):  # data in memory
-        header = list(dict.fromkeys(key for row in rows for key in row))
-        return [header, *([_text(row.get(key, "")) for key in header] for row in rows)]
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        return [row for row in reader if row]
-    except csv.Error as error:
-        raise csv.Error(f"{error} at line {reader.line_num}") from error
+        if data.startswith(b"[{"):  # data in memory
+            rows = msgspec.json.decode(data, type=list[dict[str, Any]])
+            keys = {key for row in rows for key in row}  # a row has no empty cells
+            cells = [{key: _text(row.get(key, "")) for key in keys} for row in rows]
+            return [from_cells(kind, row) for row in cells]
+        reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
+        for index, row in enumerate(reader):
+            fits = None not in row and None not in row.values()
+            items.append(from_cells(kind, row) if fits else BROKEN)
+            if not fits:
+                expected = "as many fields as the header has"
+                problems.add("row-width", document.file, expected, "another number", index=index)
+    except (ValueError, csv.Error) as error:
+        problems.add("not-csv", document.file, "comma-separated fields in UTF-8", f"{error}")
+        return None
+    if not items:
+        problems.add("empty", document.file, "a header and rows", "none")
+    return items
 
 
 def _text(cell: Any) -> str:

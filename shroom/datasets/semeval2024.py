@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.paths import Source
-from shroom.core.problems import Problems
+from shroom.core.problems import Problem, Problems
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection, FileRecords
-from shroom.datasets.groups import Groups, Row, by_name, shares
-from shroom.datasets.summary import Summary, fields
+from shroom.datasets.summary import Groups, Row, Summary, fields, shares
 from shroom.metrics.agreement import AGREEMENT, padded
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.column_checks import check_votes
@@ -29,19 +28,18 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Datapoi
     """Return the datapoints of files, folders or zips as a collection."""
     problems = Problems() if problems is None else problems
     files = [file for path in paths for file in read_files(path, problems)]
+    for file in files:
+        problems.extend(_against_votes(file.file, file.datapoints))
     return Collection(NAME, [FileRecords(file.file, file.datapoints) for file in files], problems)
 
 
-def _check(files: Sequence[FileRecords], problems: Problems) -> None:
-    """Report labels and p that contradict the votes; see :func:`check_votes`."""
-    for file in files:
-        points: list[Datapoint] = file.records
-        label = [-1 if point.label is None else _VOTE[point.label] for point in points]
-        p = [np.nan if point.p is None else point.p for point in points]
-        votes = [(point.labels.count(Label.HALLUCINATION), len(point.labels)) for point in points]
-        columns = np.array(label, np.int8), np.array(p, np.float64)
-        gold = Rows(file.file, len(points), *columns, votes=np.array(votes, np.intp))
-        problems.extend(check_votes(gold))
+def _against_votes(file: str, points: Sequence[Datapoint]) -> Iterator[Problem]:
+    """Yield labels and p that contradict the votes; see :func:`check_votes`."""
+    label = [-1 if point.label is None else _VOTE[point.label] for point in points]
+    p = [np.nan if point.p is None else point.p for point in points]
+    votes = [(point.labels.count(Label.HALLUCINATION), len(point.labels)) for point in points]
+    columns = np.array(label, np.int8), np.array(p, np.float64)
+    return check_votes(Rows(file, len(points), *columns, votes=np.array(votes, np.intp)))
 
 
 def _figures(points: Sequence[Datapoint], intervals: Intervals) -> Row:
@@ -99,7 +97,6 @@ DATA_SET = DataSet(
                 _figures,
                 _BY_TASK,
                 by_file=True,
-                order=by_name,
             ),
         },
         agreement=Groups(
@@ -108,10 +105,8 @@ DATA_SET = DataSet(
             _BY_TASK,
             by_file=True,
             only=lambda point: bool(point.labels),
-            order=by_name,
-            total="first",
+            total=True,
         ),
-        check=_check,
     ),
     views={
         "labelled": View(

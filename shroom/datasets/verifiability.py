@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -15,9 +15,8 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Report
-from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
-from shroom.datasets.summary import Summary, fields, is_a, of
+from shroom.datasets.summary import Groups, Row, Summary, fields, is_a, of
 from shroom.datasets.verifiability_records import (
     DEGREES,
     POINTS,
@@ -52,42 +51,29 @@ FORM = Form[Any](
 read = partial(records.read, NAME, FORM)
 
 
-def _verdicts(record: Record) -> Iterator[tuple[str, str, float | None, str]]:
-    """Yield the premise, hypothesis, p and model of each judged citation of a record."""
+def _points(record: Record) -> Iterator[Datapoint | None]:
+    """Yield each judged citation of a record; ``None`` without a text of the cited page."""
     if isinstance(record, Pair):
         p = float(record.attribution_label != "attributable")
-        yield "\n\n".join(record.references), record.claim, p, ""
+        yield _point("\n\n".join(record.references), record.claim, p)
     elif isinstance(record, PageJudgement):
         p = 1 - DEGREES.get(record.source_supports_statement, 0.0)
-        yield record.source_text, record.statement, p, ""
+        yield _point(record.source_text, record.statement, p)
     else:
         for statement, judgement in record.judgements:
             support = judgement.citation_supports
             known = None if support is None else 1 - DEGREES.get(support, 0.0)
-            yield judgement.evidence or "", statement.text, known, record.system_name
+            yield _point(judgement.evidence or "", statement.text, known, record.system_name)
 
 
-def _points(record: Record) -> list[Datapoint | None]:
-    verdicts = [*_verdicts(record)]
-    return [pair(*verdict) if verdict[0].strip() else None for verdict in verdicts]
+def _point(premise: str, text: str, p: float | None, model: str = "") -> Datapoint | None:
+    return pair(premise, text, p, model) if premise.strip() else None
 
 
 def _unit(record: Record) -> Hashable:
     if isinstance(record, Response):
         return record.id
     return (record.question if isinstance(record, Pair) else record.query), record.response
-
-
-def without_premise(records: Iterable[Record]) -> int:
-    """Return the number of verdicts that are not datapoints for lack of a source text."""
-    verdicts = (verdict for record in records for verdict in _verdicts(record))
-    return sum(p is not None and not premise.strip() for premise, _, p, _ in verdicts)
-
-
-def _in_file(records: Sequence[Record], _: Intervals) -> Row:
-    kinds = {"responses": Response, "pairs": Pair, "page_judgements": PageJudgement}
-    counts = {name: sum(isinstance(r, kind) for r in records) for name, kind in kinds.items()}
-    return {**counts, "verdicts_without_evidence": without_premise(records)}
 
 
 def statistics(responses: Sequence[Response]) -> NDArray[np.float64]:
@@ -141,8 +127,7 @@ def _citations(
 ) -> Groups:
     by = {key: attrgetter(key) for key in keys}
     figures = partial(_figures, metrics=metrics)
-    total = "last" if len(keys) == 1 else ""
-    return Groups(about, figures, by, only=is_a(Response), order=by_name, total=total)
+    return Groups(about, figures, by, only=is_a(Response), total=len(keys) == 1)
 
 
 #: The metrics that the paper breaks down by query distribution.
@@ -191,11 +176,6 @@ DATA_SET = DataSet(
                 "system_name",
                 "split",
                 metrics=_MAIN,
-            ),
-            "file": Groups(
-                "rows by kind, and verdicts without the text of the cited page",
-                _in_file,
-                by_file=True,
             ),
         },
         notes={

@@ -16,12 +16,9 @@ from shroom.datasets.fields import Filled, Index, Rule, Text, Texts, Unusable
 #: The query distributions, as the source names them.
 SPLITS = (
     *("allsouls", "davinci_debate", "wikihow_keywords", "eli5_kilt", "eli5_live"),
-    *(
-        f"nq_{form}_{has}_short_answer"
-        for form in ("list", "paragraph", "table")
-        for has in ("with", "without")
-    ),
-    "nq_no_long_answer",
+    *("nq_list_with_short_answer", "nq_list_without_short_answer"),
+    *("nq_paragraph_with_short_answer", "nq_paragraph_without_short_answer"),
+    *("nq_table_with_short_answer", "nq_table_without_short_answer", "nq_no_long_answer"),
 )
 #: The generative search engines, as the source names them.
 SYSTEMS = ("bing_chat", "neeva", "perplexity", "you")
@@ -50,8 +47,8 @@ DEGREES = {
 
 OrNone = Annotated[Optional[str], Rule("")]
 #: A position of a citation, and a rating; an absent value is reported.
-Place = Annotated[Optional[Index], Rule(None, null=False)]
-Rating = Annotated[Optional[Likert], Rule(None, null=False)]
+Place = Annotated[Optional[Index], Rule(None)]
+Rating = Annotated[Optional[Likert], Rule(None)]
 
 
 class Citation(Struct, frozen=True):
@@ -67,7 +64,7 @@ class Judgement(Struct, frozen=True):
     """An annotator's judgement of one citation of a statement."""
 
     citation_text: Text
-    citation_supports: Annotated[Optional[Support], Rule(None, null=False)]
+    citation_supports: Annotated[Optional[Support], Rule(None)]
     evidence: OrNone = None
 
 
@@ -80,7 +77,7 @@ class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}
     citation_texts: Annotated[Optional[tuple[str, ...]], Rule(())] = None
     # ``None`` if it is not worth verifying, or cites nothing.
     statement_supported: Optional[Supported] = None
-    citation_annotations: Annotated[Optional[tuple[Judgement, ...]], Rule((), lenient=True)] = None
+    citation_annotations: Annotated[Optional[tuple[Judgement, ...]], Rule(())] = None
 
     @property
     def is_supported(self) -> bool:
@@ -95,10 +92,10 @@ class Response(Struct, frozen=True):
     id: Text
     query: Text
     response: Text
-    split: Annotated[str, Rule("", words=SPLITS, unknown="split-unknown", often=True)]
-    system_name: Annotated[str, Rule("", words=SYSTEMS, unknown="system-unknown", often=True)]
-    citations: Annotated[tuple[Citation, ...], Rule((), lenient=True)]
-    statements: Annotated[tuple[Statement, ...], Rule((), lenient=True, item="statement")]
+    split: Annotated[str, Rule("", words=SPLITS)]
+    system_name: Annotated[str, Rule("", words=SYSTEMS)]
+    citations: Annotated[tuple[Citation, ...], Rule(())]
+    statements: Annotated[tuple[Statement, ...], Rule(())]
     fluency: Rating  # of the whole response; ``None`` if the source has no known rating
     perceived_utility: Rating
 
@@ -118,10 +115,6 @@ class Response(Struct, frozen=True):
         if not isinstance(cited, dict):
             report.add("object-odd", key, "an object")
             cited = {}
-        unjudged = [text for text in cited if text not in judged]
-        if unjudged:
-            expected, got = "annotations of all statements", f"none of {show(unjudged)}"
-            report.add("judgement-missing", "annotation", expected, got)
         statements = [
             {"citation texts": cited.get(text), **verdict, "text": text}
             if isinstance(verdict, dict)

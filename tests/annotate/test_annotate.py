@@ -525,13 +525,13 @@ def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, conf
 @pytest.mark.parametrize(
     ("row", "code"),
     [
-        (3, "item-object"),
-        ({"text": "x", "label": "Hallucination"}, "key-missing"),
+        (3, "row-object"),
+        ({"text": "x", "label": "Hallucination"}, "row-value"),
         ({"question": "Q", "text": "x"}, "label-value"),
         ({"question": "Q", "text": "x", "label": "yes"}, "label-value"),
         ({"question": "Q", "text": "x", "p(Hallucination)": "0.5"}, "p-range"),
         ({"question": "Q", "text": "x", "p(Hallucination)": 2}, "p-range"),
-        ({"question": "Q", "text": "x", "p(Hallucination)": None}, "p-range"),
+        ({"question": "Q", "text": "x", "p(Hallucination)": None}, "label-value"),
     ],
 )
 def test_wrong_judgements_are_reported(tmp_path, row, code):

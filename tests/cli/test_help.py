@@ -13,7 +13,7 @@ from tiny_models import causal_model, nli_model
 
 from shroom.cli import OPTION_GROUPS
 from shroom.cli import shroom as group
-from shroom.datasets.download import sources
+from shroom.datasets import download
 
 
 def commands(command, path):
@@ -84,7 +84,7 @@ def test_the_examples_run(name, page, monkeypatch):
     if "edition check edition.toml" in text:
         lines.insert(0, "shroom edition init")
     if name == "shroom datasets fetch":  # a data set of no files, so that no machine is asked
-        monkeypatch.setitem(sources.SOURCES, "felm", sources.Source("felm", ()))
+        monkeypatch.setitem(download.SOURCES, "felm", download.Source(()))
     assert lines
     for line in lines:
         assert line.startswith(("shroom", name))

@@ -22,7 +22,7 @@ from shroom.core.paths import shown_path
 from shroom.datasets.description import describe
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.metrics.agreement import AGREEMENT
-from shroom.metrics.intervals import NO_INTERVALS, Intervals, estimates
+from shroom.metrics.intervals import Intervals, estimates
 from shroom.metrics.span_metrics import CharacterVotes, Spans
 from shroom.scoring.annotator_agreement import agreement
 
@@ -86,7 +86,7 @@ def real(shroom, described={}):  # noqa: B006 - what is described once serves al
     [
         ("semeval2024", 66081, 1), ("mushroom2025", 1099, 171), ("felm", 847, 9),
         ("verifiability", 844, 3), ("factual_consistency", 4515, 110), ("dreamcatcher", 502, 0),
-        ("queries", 2100, 7),
+        ("queries", 2100, 6),
     ],
 )  # fmt: skip
 def test_every_row_of_every_file_is_a_record_or_reported(name, rows, warnings, real):
@@ -127,19 +127,22 @@ def test_the_figures_of_factual_consistency(described):
     tables = found["tables"]
     usual = {"dpr": 0.6584, "gt": 0.8295, "knn": 0.7346, "factual_dataset_expert": 0.6995}
     for file, mean in usual.items():
-        row, in_range = row_of(tables["file"], file=file), 0.6970 if "expert" in file else mean
+        row, in_range = (
+            row_of(tables["file"], file=f"{file}.csv"),
+            0.6970 if "expert" in file else mean,
+        )
         assert row["mean_correctness_as_given"] == pytest.approx(mean, abs=5e-5)
         assert row["mean_correctness"] == pytest.approx(in_range, abs=5e-5)
         low, high = row["mean_correctness_ci"]
         assert low < row["mean_correctness"] < high
     keys = ("file", "rows", "hallucinated", "verifiable")
     assert {tuple(row[key] for key in keys) for row in tables["file"]} == {
-        ("dpr", 1193, 146, 483), ("gt", 1199, 105, 780), ("knn", 1197, 143, 606),
-        ("factual_dataset_expert", 926, 200, 584),
+        ("dpr.csv", 1193, 146, 483), ("gt.csv", 1199, 105, 780), ("knn.csv", 1197, 143, 606),
+        ("factual_dataset_expert.csv", 926, 200, 584),
     }  # fmt: skip
     for file, table, value, *shown in (
-        ("gt", "decoding", "nucleus", 0.8559, 27),
-        ("dpr", "model_type", "GPT2-small", 0.6208, 41),
+        ("gt.csv", "decoding", "nucleus", 0.8559, 27),
+        ("dpr.csv", "model_type", "GPT2-small", 0.6208, 41),
     ):
         one = row_of(tables[table], **{"file": file, table: value})
         assert [round(one["mean_correctness"], 4), one["hallucinated"]] == shown
@@ -330,25 +333,12 @@ def test_unlabelled_files_have_no_shares(tmp_path, described, done):
     assert "–" in done("datasets", "describe", "mushroom2025", tmp_path / "train.jsonl")
 
 
-def test_labels_as_annotated_is_a_share_of_characters(tmp_path):
-    unmarked = {key: MARKED[key] for key in ("lang", "model_output_text", "annotations")}
-    other = {**MARKED, "id": "val-en-2", "soft_labels": [{"start": 0, "end": 7, "prob": 1.0}]}
-    for rows, share in (([unmarked], None), ([MARKED, other], (14 + 10) / 28)):
-        found = describe("mushroom2025", [save(tmp_path / "x.jsonl", *rows)], NO_INTERVALS)
-        (row,) = found.contents.agreement.rows
-        assert (row["pairwise_agreement"], row["labels_as_annotated"]) == (10 / 14, share)
-
-
-def test_intervals_of_many_items_are_normal_and_it_is_said():
+def test_intervals_of_many_items_are_normal():
     rows = [{**VOTED, "p(Hallucination)": number % 2} for number in range(5001)]
     found = describe("semeval2024", [rows], Intervals(50))
-    assert found.to_dict()["intervals"]["normal_above"] == 5000
     low, high = found.contents.tables["file"].rows[0]["mean_p_ci"]
     assert low + high == pytest.approx(2 * 2500 / 5001)
     assert high - low == pytest.approx(2 * 1.96 * 0.5 / 5001**0.5, rel=0.01)
-    assert "the normal approximation is used above 5000 units" in " ".join(
-        found.render("text").split()
-    )
 
 
 def test_a_name_cannot_steer_the_terminal(tmp_path, shroom):
@@ -427,7 +417,7 @@ def test_without_a_path_it_is_the_folder_of_real_data_or_what_was_fetched(
     nowhere, tmp_path, monkeypatch, described
 ):
     path = save(tmp_path / "cache" / "felm" / "all.jsonl", SEGMENTED)
-    fetched = "shroom.datasets.download.sources.cached"
+    fetched = "shroom.datasets.download.cached"
     monkeypatch.setattr(fetched, lambda name: tmp_path / "cache" / name)
     assert described("felm")["files"][0]["file"] == str(path)
     save(nowhere / "felm" / "all.jsonl", SEGMENTED)
@@ -453,7 +443,6 @@ def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, done):
     first = save(folder / f"a{'b' * 120}c.jsonl", *records)
     second = save(folder / f"a{'b' * 120}d.jsonl", {**records[0], "id": "val-en-3"})
     lines = done("datasets", "describe", "mushroom2025", first, second).splitlines()
-    assert lines[2] == f"in {folder}:"
-    assert max(map(len, lines[3:])) <= 100
+    assert max(map(len, lines[1:])) <= 100
     for end in ("bc.jsonl", "bd.jsonl"):
         assert any(line.startswith("ab") and end in line for line in lines)

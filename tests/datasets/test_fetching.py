@@ -3,7 +3,6 @@
 import gzip
 import hashlib
 import io
-import json
 import os
 import re
 import sys
@@ -19,8 +18,7 @@ from conftest import DATA
 
 from shroom.core.atomic_writing import zipped
 from shroom.core.problems import ShroomError
-from shroom.datasets.download.fetch import fetch, members
-from shroom.datasets.download.sources import SOURCES, File, Source, cached
+from shroom.datasets.download import SOURCES, File, Source, cached, fetch, members
 from shroom.datasets.registry import DATA_SETS, data_set
 
 CONTENT = b"".join(b'{"index": "%d"}\n' % i for i in range(20_000))
@@ -59,7 +57,7 @@ def publish(monkeypatch, cache):
     def at(*urls, content=CONTENT, **more):
         more = {"size": len(content), "sha256": sha256(content), **more}
         file = File("all.jsonl", "CC BY-NC-SA 4.0", urls, **more)
-        monkeypatch.setitem(SOURCES, "felm", Source("felm", (file,)))
+        monkeypatch.setitem(SOURCES, "felm", Source((file,)))
         return cache / "felm"
 
     return at
@@ -95,26 +93,15 @@ def test_a_file_is_stored_with_its_licence_shown_and_its_folder_printed(start, p
     assert server.headers[0]["User-Agent"] == "shroom-kit"
 
 
-def test_json_has_every_file_and_a_second_fetch_sends_no_request(start, publish, call):
+def test_a_second_fetch_sends_no_request(start, publish, call):
     server = start(CONTENT)
-    folder = publish(f"{server.url}/all.jsonl")
-    code, out, err = call("felm", "--format", "json")
+    publish(f"{server.url}/all.jsonl")
+    code, out, err = call("felm")
     assert (code, "licence" in err) == (0, True)
-    code, again, err = call("felm", "--format", "json")
+    code, again, err = call("felm")
     assert (code, len(server.paths), "licence" in err) == (0, 1, False)
     assert "all.jsonl: already exists; sha256" in err
-    file = {
-        "file": "all.jsonl",
-        "path": str(folder / "all.jsonl"),
-        "size": len(CONTENT),
-        "sha256": sha256(CONTENT),
-        "verified": True,
-        "url": f"{server.url}/all.jsonl",
-        "refusals": [],
-    }
-    about = {"name": "felm", "folder": str(folder)}
-    assert json.loads(out) == {**about, "files": [file]}
-    assert json.loads(again) == {**about, "files": [{**file, "url": None}]}
+    assert out == again
 
 
 def test_to_names_another_folder_and_an_own_mirror_comes_first(
@@ -158,7 +145,7 @@ def sending(content):
 
 
 BROKEN = {
-    "no such page": ((404, {}, b"no such page"), "answered 404 Client Error: Not Found"),
+    "no such page": ((404, {}, b"no such page"), "404 Client Error: Not Found"),
     "other content": (OTHER, f"expected {sha256(CONTENT)} but got {sha256(OTHER)}"),
     "broken off": ((200, {"Content-Length": "2000"}, b"x" * 1000), "1000 bytes read, 1000 more"),
     "no length": ((200, {"Content-Length": "9" * 5000}, b""), "integer string conversion"),
@@ -166,7 +153,7 @@ BROKEN = {
     "a circle": ((302, {"Location": "/x"}, b""), "Exceeded 30 redirects"),
     "escapes": (
         sending(b"HTTP/1.1 404 \x1b[31mred\r\nContent-Length: 0\r\n\r\n"),
-        "answered 404 Client Error: \\u001b[31mred",
+        "404 Client Error: \\u001b[31mred",
     ),
     "closed": (sending(b""), "Remote end closed connection without response"),
     "something else": (sending(b"SSH-2.0-x\r\n"), "SSH"),
@@ -177,13 +164,14 @@ BROKEN = {
 def test_what_is_wrong_with_a_mirror_is_reported_and_the_next_is_tried(start, publish, call, case):
     answer, reason = BROKEN[case]
     bad, good = start(answer), start(CONTENT)
-    folder = publish(f"{bad.url}/x", f"{good.url}/y")
+    folder = publish(f"{bad.url}/x")
     code, _, err = call("felm")
-    assert code == 0, err
     line = err.strip().split("\n")[-1]
-    assert f"all.jsonl: downloaded from {good.url}/y (after failed downloads: {bad.url}/x " in line
-    assert reason in line
+    assert (code, f"{bad.url}/x " in line, reason in line) == (1, True, True), err
     assert "\x1b" not in err
+    publish(f"{bad.url}/x", f"{good.url}/y")
+    code, _, err = call("felm")
+    assert (code, f"all.jsonl: downloaded from {good.url}/y;" in err) == (0, True), err
     assert (folder / "all.jsonl").read_bytes() == CONTENT
     assert files_of(folder) == ["all.jsonl"]
 
@@ -192,7 +180,7 @@ def test_what_is_wrong_with_a_mirror_is_reported_and_the_next_is_tried(start, pu
 @pytest.mark.parametrize("told", [True, False])
 def test_a_download_stops_at_the_size_that_is_known(start, publish, call, monkeypatch, size, told):
     """Whether or not the server says how much it is going to send, which may be without end."""
-    monkeypatch.setattr("shroom.datasets.download.fetch.MOST", HALF)
+    monkeypatch.setattr("shroom.datasets.download.MOST", HALF)
     sent = []
 
     def endless(handler):
@@ -215,19 +203,16 @@ def test_if_all_fail_what_each_said_is_told_and_nothing_is_stored(start, publish
     code, out, err = call("felm")
     assert (code, out) == (1, "")
     last = err.strip().split("\n")[-1]
-    assert last.startswith("shroom: felm: 1 of 1 file could not be downloaded (all.jsonl: ")
-    assert f"{first.url}/1 answered 404 Client Error: Not Found; {second.url}/2 SHA256" in last
+    assert last.startswith("shroom: felm: 1 of 1 file could not be downloaded: all.jsonl (")
+    assert f"{first.url}/1 404 Client Error: Not Found; {second.url}/2 SHA256" in last
     assert f"{dead_url}/3 cannot be reached: [Errno 111] Connection refused" in last
-    assert "no server can be reached" not in last
-    assert "--mirror" in last
     assert files_of(folder) == []
     assert cached("felm") is None
     publish(f"{dead_url}/1", "http://no-such-host.invalid/2")
     last = call("felm")[2].strip().split("\n")[-1]
     for said in (
-        "felm: no server can be reached (check the network connection); 1 of 1 file",
         "http://no-such-host.invalid/2 cannot be reached: Failed to resolve",
-        f"download it elsewhere and put it into {folder} by hand",
+        f"check the network connection, put the files into {folder} by hand, or specify a mirror",
     ):
         assert said in last
 
@@ -238,13 +223,13 @@ def test_a_server_that_cannot_be_reached_is_tried_once_for_all_files(
     good = start(lambda path: path.encode() * 9)
     urls = {name: (f"{dead_url}/{name}", f"{good.url}/{name}") for name in ("a", "b", "c")}
     files = tuple(File(name, "none stated", listed) for name, listed in urls.items())
-    monkeypatch.setitem(SOURCES, "felm", Source("felm", files))
+    monkeypatch.setitem(SOURCES, "felm", Source(files))
     opened, retrieve = [], pooch.retrieve
     monkeypatch.setattr(
         pooch, "retrieve", lambda url, *a, **b: opened.append(url) or retrieve(url, *a, **b)
     )
     found = fetch("felm")
-    assert [len(file.refusals) for file in found] == [1, 1, 1]
+    assert len(found) == 3
     assert [url.startswith(dead_url) for url in opened] == [True, False, False, False]
 
 
@@ -261,8 +246,8 @@ def test_a_server_that_is_silent_at_the_start_or_in_the_middle(start, publish):
     with pytest.raises(ShroomError) as refused:
         fetch("felm", timeout=0.1)
     released.set()
-    assert f"{silent.url}/x did not respond within 0.1 seconds" in str(refused.value)
-    assert "Read timed out" in str(refused.value)
+    assert f"{silent.url}/x cannot be reached: Read timed out" in str(refused.value)
+    assert f"{stalled.url}/y cannot be reached: Read timed out" in str(refused.value)
     assert files_of(folder) == []
 
 
@@ -272,7 +257,7 @@ def test_an_interruption_leaves_no_half_file(start, publish, call, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shroom.datasets.download.fetch._Progress.update", interrupt)
+    monkeypatch.setattr("shroom.datasets.download._Progress.update", interrupt)
     code, _, err = call("felm")
     assert (code, "Traceback" in err, list(folder.iterdir())) == (130, False, [])
 
@@ -326,12 +311,12 @@ NOISE = {"../../evil": b"third!\n" * 99, "README": b"read me"}
 
 @pytest.fixture
 def publish_packed(monkeypatch, cache):
-    def at(*urls, contents=PACKED):
+    def at(*urls):
         files = tuple(
             File(name, "none stated", (), urls, len(content), sha256(content))
-            for name, content in contents.items()
+            for name, content in PACKED.items()
         )
-        monkeypatch.setitem(SOURCES, "felm", Source("felm", files))
+        monkeypatch.setitem(SOURCES, "felm", Source(files))
         return cache / "felm"
 
     return at
@@ -359,25 +344,21 @@ def test_files_come_out_of_an_archive_that_is_fetched_once(start, publish_packed
 )
 def test_an_archive_that_is_none_and_the_next(start, publish_packed, content, said):
     bad, good = start(content), start(zipped(DEEP))
+    publish_packed(f"{bad.url}/1.zip")
+    with pytest.raises(ShroomError, match=said):
+        fetch("felm")
     folder = publish_packed(f"{bad.url}/1.zip", f"{good.url}/2.zip")
-    for file in fetch("felm"):
-        assert said in file.refusals[0]
-        assert file.url == f"{good.url}/2.zip"
+    assert {file.url for file in fetch("felm")} == {f"{good.url}/2.zip"}
     assert files_of(folder) == ["a.jsonl", "b.jsonl"]
 
 
 def test_files_that_an_archive_has_are_stored_and_others_told_of_once(start, publish_packed):
     server = start(zipped({"x": PACKED["b.jsonl"]}))
     folder = publish_packed(f"{server.url}/all.zip")
-    with pytest.raises(ShroomError, match=r"1 of 2 files could not be downloaded \(a\.jsonl: "):
+    with pytest.raises(ShroomError, match=r"1 of 2 files could not be downloaded: a\.jsonl \("):
         fetch("felm")
     assert files_of(folder) == ["b.jsonl"]
     assert cached("felm") is None
-    contents = {f"{number}.jsonl": b"%d" % number for number in range(7)}
-    publish_packed(start((404, {}, b"")).url, contents=contents)
-    told = r"7 of 7 .*\(0.jsonl, 1.jsonl, 2.jsonl and 4 more: http\S+ answered 404 Client"
-    with pytest.raises(ShroomError, match=told):
-        fetch("felm")
 
 
 def test_members_of_other_sizes_are_not_read(tmp_path):
@@ -406,9 +387,7 @@ def test_an_unknown_data_set(call, cache, name, said):
         cached(name)
 
 
-@pytest.mark.parametrize(
-    "url", ["", "nowhere", "ftp://x/y", "http://", "http://a b", "http://u:p@x", None]
-)
+@pytest.mark.parametrize("url", ["", "nowhere", "ftp://x/y", "http://", "http://[", None])
 def test_a_mirror_that_is_not_a_url_or_no_pooch(publish, call, url, monkeypatch):
     publish("http://no-such-host.invalid/1")
     said = "expected the URL of a server"
@@ -449,7 +428,6 @@ def test_on_a_terminal_it_is_asked_whether_to_store(
 @pytest.mark.parametrize("name", SOURCES)
 def test_the_table_is_sound(name):
     assert SOURCES.keys() == DATA_SETS.keys()
-    assert SOURCES[name].name == name
     files = SOURCES[name].files
     assert len({file.name for file in files}) == len(files) > 0
     for file in files:

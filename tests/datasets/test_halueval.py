@@ -123,8 +123,8 @@ def test_accuracy_counts_a_failure_as_wrong(gold, tmp_path):
     [
         ({"judgement": "yes"}, "word-value", "judgement"),
         ({"judgement": ["Yes"]}, "word-value", "judgement"),
-        ({"answer": "In Chile."}, "id-unknown", "answer"),
-        ({"knowledge": 5}, "id-unknown", "answer"),
+        ({"answer": "In Chile."}, "id-unknown", None),
+        ({"knowledge": 5}, "id-unknown", None),
     ],
 )
 def test_an_error_of_judgements_has_its_place(gold, tmp_path, changed, code, key):

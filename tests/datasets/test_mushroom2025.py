@@ -73,16 +73,6 @@ def test_the_hubs_form_of_annotations(tmp_path):
     assert record.annotations == {"annotator_1": (HardSpan(4, 7),)}
 
 
-def test_what_all_rows_of_a_file_share_is_reported_once(tmp_path):
-    rows = [row(i, id="absent", lang="en", extra=1) for i in range(30)]
-    collection = read(write_lines(tmp_path / "a.jsonl", rows))
-    assert {record.lang for record in collection.records} == {"EN"}
-    assert [(p.key, p.index) for p in collection.problems] == [
-        (key, 0) for key in ("lang", "id", "extra")
-    ]
-    assert "29 more rows (30 rows in total)" in str(next(iter(collection.problems)))
-
-
 def test_the_same_answer_again_is_kept_and_a_doubled_id_an_error_across_files(tmp_path):
     again = row(3, model_input=row()["model_input"])
     collection = read(write_lines(tmp_path / "a.jsonl", [row(), row(2), again]))

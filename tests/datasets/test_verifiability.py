@@ -12,7 +12,7 @@ from test_dreamcatcher import save
 from shroom.core.datapoint import Label, premises
 from shroom.datasets import queries
 from shroom.datasets.collection import FileRecords
-from shroom.datasets.verifiability import DATA_SET, read, statistics, without_premise
+from shroom.datasets.verifiability import DATA_SET, read, statistics
 from shroom.datasets.verifiability_records import Pair, Response, Support, Supported
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
@@ -191,7 +191,7 @@ def test_datapoints_of_a_response(tmp_path):
     assert {point.hyp for point in points} == {"The sea is salt[1][2]."}
     assert {point.model for point in points} == {"neeva"}
     assert all(premises(point) == (point.src,) for point in points)
-    assert without_premise(found.records) == 1
+    assert DATA_SET.view().left_out(found.records) == 1
 
 
 @pytest.mark.parametrize("support", get_args(Support))
@@ -223,7 +223,7 @@ def test_datapoints_of_pairs_and_judgement_files(tmp_path, row, verdict, premise
     records = read(save(tmp_path / "x.jsonl", row | verdict, blank)).records
     (point,) = datapoints(records)
     assert (point.src, point.hyp, point.p) == (premise, "The sea is salt.", p)
-    assert without_premise(records) == 1
+    assert DATA_SET.view().left_out(records) == 1
     assert citation_scores(records) == []
     ((key, label),) = verdict.items()
     assert described(records).labels == {key: {label: 2}}
@@ -308,7 +308,7 @@ def test_the_oddities_of_the_files():
     points = Counter((point.model != "", point.p) for point in datapoints(found.records))
     human = {(True, 0.0): 200, (True, 0.5): 59}
     assert points == {**human, (False, 0.0): 365, (False, 1.0): 365}
-    assert without_premise(found.records) == 186
+    assert DATA_SET.view().left_out(found.records) == 186
     pairs = [record for record in found.records if isinstance(record, Pair)]
     assert sum(pair.claim_raw_string not in pair.response for pair in pairs) == 2
     responses = [record for record in found.records if isinstance(record, Response)]

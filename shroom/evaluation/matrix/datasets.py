@@ -17,7 +17,7 @@ from shroom.core.datapoint import Datapoint, Label
 from shroom.core.paths import Source, shown_path
 from shroom.core.printing import counted, nearest, printable
 from shroom.core.problems import InvalidInput, Problems, ShroomError, UnknownName
-from shroom.datasets.download.sources import path_here
+from shroom.datasets.download import path_here
 from shroom.datasets.registry import DATA_SETS, data_set, guess, refuse_another
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.editions.files import default

@@ -1,1 +1,0 @@
-"""Downloading public files, checking and keeping them."""
