@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shroom.core.problem_codes import CODES, ERROR, WARNING, Code
+from shroom.core.problem_codes import ERROR, WARNING, Code
 from shroom.scoring.result import Plain
 
 #: How many places of a finding are stored, and how many of them are shown.
@@ -49,12 +49,11 @@ CHECKS = {
     **{code: Code(ERROR, fix) for code, fix in _ERRORS.items()},
     **{code: Code(WARNING, fix) for code, fix in _WARNINGS.items()},
 }
-_ALL = {**CODES, **CHECKS}
 
 
 @dataclass(frozen=True)
 class Finding(Plain):
-    """One finding; the code is one of CHECKS, or one of the data set's reader."""
+    """One finding; the code is one of CHECKS."""
 
     code: str
     count: int
@@ -66,11 +65,11 @@ class Finding(Plain):
 
     @property
     def severity(self) -> str:
-        return _ALL[self.code].severity
+        return CHECKS[self.code].severity
 
     @property
     def fix(self) -> str:
-        return self.own_fix or _ALL[self.code].fix
+        return self.own_fix or CHECKS[self.code].fix
 
     @property
     def row(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Label, Reference
 from shroom.core.printing import counted
-from shroom.evaluation.gold_quality.findings import CHECKS, PLACES, Finding
+from shroom.evaluation.gold_quality.findings import CHECKS, Finding
 from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys
 from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.evaluation.gold_quality.votes import (
@@ -52,13 +52,7 @@ _CODES = {
 
 
 def findings(file: GoldFile) -> Iterator[Finding]:
-    """Yield the problems of the reader of a file, and the findings in its rows, also of no row."""
-    for code in sorted(file.problems.codes):
-        own = [problem for problem in file.problems if problem.code == code]
-        expected = "; ".join(dict.fromkeys(problem.expected for problem in own))
-        places = tuple(f"item {problem.index}" for problem in own[:PLACES])
-        about = f"{counted(len(own), 'row')} with format problems: expected {expected}"
-        yield Finding(code, len(own), about, places)
+    """Yield the findings in the rows of a file, also of no row."""
     checks = [_ids(file), _texts(file)]
     if file.is_annotated:
         checks += [_keys(file), _annotation(file), _BY_KIND[file.kind](file)]

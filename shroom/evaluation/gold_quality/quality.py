@@ -40,8 +40,8 @@ def gold_quality(
         A file, a folder, a zip or a pipe. Several files are compared with each other. If labels
         are in separate files, the texts are taken from the data next to them.
     edition : Edition, str or path, optional
-        The shared task; by default the ``edition.toml`` next to the gold, otherwise the edition or
-        data set recognised by the rows of each file.
+        The shared task; by default the ``edition.toml`` next to the gold, otherwise the edition
+        recognised by the rows of each file.
     against : sequence of path
         Other splits that are searched for the items of the gold.
     intervals : Intervals, optional
@@ -103,7 +103,7 @@ def gold_quality(
 
 def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> Iterator[Finding]:
     """Yield a finding if the edition has units but neither the gold nor its data has them."""
-    key = "" if file.is_data_set else file.edition.item.unit
+    key = file.edition.item.unit
     own = {theirs: ours for ours, theirs in file.edition.item.keys.items()}.get(key, key)
     alike = [it for it in files if it.split_and_track == file.split_and_track]
     if key and file.is_annotated and all(row.get(own) is None for it in alike for row in it.rows):
@@ -169,9 +169,7 @@ def _of_file(
         kind=file.kind,
         n=len(file.rows),
         annotated=file.is_annotated,
-        left_out=file.left_out,
         texts_of=file.texts_of,
-        units=None if file.units is None else len(set(file.units)),
         findings=sorted(
             (finding for finding in listed if finding.count),
             key=lambda finding: finding.severity != ERROR,

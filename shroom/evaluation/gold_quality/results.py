@@ -47,9 +47,7 @@ class FileQuality(Plain):
     kind: str
     n: int
     annotated: bool
-    left_out: int
     texts_of: str
-    units: int | None
     findings: list[Finding]
     shared: list[Shared]
     annotators: list[LeftOut]
@@ -59,11 +57,6 @@ class FileQuality(Plain):
     def __repr__(self) -> str:
         found = "; ".join(f"{it.code} {it.count}" for it in self.findings) or "no problem found"
         return f"FileQuality({self.file}, {counted(self.n, 'item')}: {found})"
-
-    @property
-    def has_units(self) -> bool:
-        """Whether items depend on each other, so that the detectable differences are larger."""
-        return 0 < (self.units or 0) < self.n
 
     @property
     def counts(self) -> dict[str, int | None]:
@@ -101,12 +94,8 @@ class FileQuality(Plain):
         return {"file": self.file, "items": self.n, **self.counts, **differences}
 
     def tables(self, ci: str, *, with_fixes: bool) -> Iterator[Table]:
-        items = counted(self.n, "item")
-        if self.has_units:
-            items += f" of {counted(self.units or 0, 'unit')}"
-        parts = [self.form, self.kind if self.annotated else "not annotated", items]
-        if self.left_out:
-            parts.append(f"left out: {counted(self.left_out, 'item')} without judgements")
+        kind = self.kind if self.annotated else "not annotated"
+        parts = [self.form, kind, counted(self.n, "item")]
         if self.texts_of:
             parts.append(f"texts from {self.texts_of}")
         title = f"{self.file}: {', '.join(parts)}"
@@ -168,10 +157,6 @@ class GoldQuality(Result):
         return not self.errors
 
     @property
-    def has_units(self) -> bool:
-        return any(file.has_units for file in self.files)
-
-    @property
     def verdict(self) -> str:
         """Whether the gold can be used, its errors, and the smallest detectable difference."""
         counts = ", ".join(
@@ -203,9 +188,8 @@ class GoldQuality(Result):
         if not least:
             return "This gold has too few items for a test to detect a difference between systems."
         of = ", depending on the file" if any(" to " in it for it in least) else ""
-        size = "at least " * self.has_units + in_words(least, len(least))
         what = "The smallest difference that a test on this gold can detect"
-        return f"{what} in 4 of 5 cases is {size}{of}."
+        return f"{what} in 4 of 5 cases is {in_words(least, len(least))}{of}."
 
     def tables(self) -> list[Table]:
         return [*self._tables(with_fixes=False)]
@@ -246,9 +230,6 @@ class GoldQuality(Result):
             source = "an unlimited number of annotators like these"
             yield f"detectable: {least}, if {'; or if '.join(assumptions)}"
             yield f"without noise: the same difference if the labels came from {source}"
-        if self.has_units:
-            units = "items of one unit (a response, a dialogue) are not independent"
-            yield f"{units}, so the detectable differences are larger than shown"
         if voted and self.intervals.resamples:
             yield how_made(self.intervals, counted(self.intervals.resamples, "resample"))
             yield from doubts(

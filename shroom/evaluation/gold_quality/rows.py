@@ -1,9 +1,9 @@
-"""The rows of a gold of any edition or data set, with the kit's own keys."""
+"""The rows of a gold of any edition, with the kit's own keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -16,16 +16,15 @@ from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
-from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.evaluation.gold_quality.findings import PLACES, Finding
 from shroom.evaluation.gold_quality.sharing import Texts
-from shroom.scoring.data_set_forms import form_of
+from shroom.scoring.data_set_forms import another_form, form_of
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import NAMES, built_in
 from shroom.scoring.input_files import JSON, TABLES, Document, documents_among_others
 from shroom.scoring.kinds.base import kind_of
 from shroom.scoring.kinds.spans import ANNOTATIONS
-from shroom.scoring.rows import TEXTS, P, Role
+from shroom.scoring.rows import Role
 
 #: Whether each row is odd.
 Odd = Sequence[bool] | NDArray[Any]
@@ -49,11 +48,7 @@ class GoldFile:
     file: str
     edition: Edition
     rows: list[dict[str, Any]]
-    units: Sequence[Hashable] | None = None
-    left_out: int = 0
-    problems: Problems = field(default_factory=Problems)
     texts_of: str = ""
-    is_data_set: bool = False
 
     @property
     def kind(self) -> str:
@@ -70,7 +65,7 @@ class GoldFile:
     @property
     def split_and_track(self) -> tuple[str, str]:
         """The split and track in its name, empty if it has none."""
-        name = None if self.is_data_set else self.edition.guess(self.name)
+        name = self.edition.guess(self.name)
         return ("", "") if name is None else name.key
 
     @property
@@ -123,23 +118,21 @@ class GoldFile:
 
 
 def read_gold(source: Source, edition: Edition | None, problems: Problems) -> list[GoldFile]:
-    """Return the files of a gold with their rows, each read by its edition or data set."""
+    """Return the files of a gold with their rows, each read by its edition."""
     documents = documents_among_others(source, problems, endings=(*JSON, *TABLES))
-    read = [_read(document, source, edition, problems) for document in documents]
+    read = [_read(document, edition, problems) for document in documents]
     files = [file for file in read if file is not None]
     if problems.errors:
         raise InvalidInput(problems)
     if not files:
         raise ShroomError(
-            f"{printable(str(source))}: no file has the format of an edition or a data set; "
+            f"{printable(str(source))}: no file has the format of an edition; "
             "specify the edition with --edition"
         )
     return _with_texts(files)
 
 
-def _read(
-    document: Document, source: Source, edition: Edition | None, problems: Problems
-) -> GoldFile | None:
+def _read(document: Document, edition: Edition | None, problems: Problems) -> GoldFile | None:
     """Return the rows of a document; ``None`` if it is not gold."""
     if (data := document.read(problems)) is None:
         return None
@@ -147,26 +140,23 @@ def _read(
     if not first and not document.member:
         document.items(problems)  # reports why there is no first row
         return None
-    other = form_of(first) if edition is None else None
-    if other is not None and other not in NAMES:
-        return _of_data_set(other, document, source, problems)
     fitting = edition or next((it for it in map(built_in, NAMES) if _fits(first, it)), None)
-    found = f"keys {show(sorted(first))}"
+    found, code = f"keys {show(sorted(first))}", "key-missing"
+    if edition is None and form_of(first) not in NAMES and (other := another_form(first)):
+        fitting, found, code = None, other, "other-form"
     if first and fitting is not None:
         own = Problems()
         file = GoldFile(document.file, fitting, _rows(document, fitting, own))
         roles = (Role.GOLD, Role.DATA)
-        is_meant = not document.member or any(fitting.parse(document.base, role) for role in roles)
-        if is_meant and own.errors:
+        if not document.member or any(fitting.parse(document.base, role) for role in roles):
             problems.extend(own)
-        # Labels without texts in a folder may as well be predictions.
-        if is_meant or (file.has_texts and not own.errors):
             return file
-        found = "labels without texts, in a file with an unknown name"
-        if own.errors:
-            found = "an unreadable file"
-    form = edition.name if edition else "an edition (with its [item] keys) or a data set"
-    code = "file-ignored" if document.member else "key-missing"
+        # Labels without texts in a folder may as well be predictions.
+        if file.has_texts and not own.errors:
+            return file
+        found = "labels without texts, or an unreadable file, with an unknown name"
+    form = edition.name if edition else "an edition (with its [item] keys)"
+    code = "file-ignored" if document.member else code
     problems.add(code, document.file, f"rows in the format of {form}", found)
     return None
 
@@ -177,32 +167,6 @@ def _rows(document: Document, edition: Edition, problems: Problems) -> list[dict
         if not isinstance(item, dict) and item is not BROKEN:  # which is reported
             problems.add("item-object", document.file, "an object", show(item), index=index)
     return [item for item in items if isinstance(item, dict)]
-
-
-def _of_data_set(
-    name: str, document: Document, source: Source, problems: Problems
-) -> GoldFile | None:
-    """Return the judged items of a data set's file, as its default view has them."""
-    if name not in DATA_SETS or not data_set(name).views:
-        problems.add("file-ignored", document.file, "annotated items", name)
-        return None
-    found = data_set(name)
-    is_alone = isinstance(document.content, Path) and not found.is_linked
-    where = document.content if is_alone else source
-    own = Problems(limit=None)
-    collection, view = found.read(where, problems=own), found.view()
-    names = document.file, str(where)
-    records = next((it.records for it in collection.by_file if it.file in names), [])
-    rows = [
-        {key: getattr(point, key) for key in TEXTS}
-        | {"label": point.label.value if point.label else None, P: point.p}
-        for point in view.datapoints(records)
-    ]
-    if not rows:
-        problems.add("file-ignored", document.file, "annotated items", "none")
-        return None
-    units, left_out, form = view.units(records), view.left_out(records), Edition(name, name, 0)
-    return GoldFile(document.file, form, rows, units, left_out, own, is_data_set=True)
 
 
 def _with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
