@@ -116,9 +116,8 @@ class FileQuality(Plain):
             notes = [f"not shown: {counted(rest, 'annotator')} with fewer texts"] if rest else []
             yield Table("", heads, [*map(_annotator, self.listed)], notes, ci, indent=2)
         if self.detectable:
-            heads = "detectable difference", "on this gold", "without noise", "systems differ on"
-            notes = [f"{it.metric}: {it.undefined}" for it in self.detectable if it.undefined]
-            yield Table("", heads, [one.row for one in self.detectable], notes, indent=2)
+            heads = "detectable difference", "on this gold", "systems differ on"
+            yield Table("", heads, [one.row for one in self.detectable], indent=2)
 
 
 def _annotator(one: LeftOut) -> Row:
@@ -227,9 +226,10 @@ class GoldQuality(Result):
         if assumptions:
             test = "a two-sided paired test of two systems detects at the 5% level in 4 of 5 cases"
             least = f"the smallest score difference that {test}"
-            source = "an unlimited number of annotators like these"
             yield f"detectable: {least}, if {'; or if '.join(assumptions)}"
-            yield f"without noise: the same difference if the labels came from {source}"
+        if any(it.difference is None for file in self.files for it in file.detectable):
+            needs = "votes of two annotators who differ, or items of both classes"
+            yield f"an unknown detectable difference (–) needs {needs}"
         if voted and self.intervals.resamples:
             yield how_made(self.intervals, counted(self.intervals.resamples, "resample"))
             yield from doubts(
