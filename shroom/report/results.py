@@ -259,8 +259,9 @@ def of_gold(quality: Any) -> Panels:
 
 
 def _annotator_panel(file: Any) -> Panel:
-    people = file.listed
-    lines = [(it.name, Estimate(it.correlation, it.correlation_ci), False) for it in people]
+    lines = [
+        (it.name, Estimate(it.correlation, it.correlation_ci), False) for it in file.annotators
+    ]
     who = "Each annotator" if file.are_people else "Each position in the list of votes"
     label = "correlation with the share of the others who voted yes"
     return forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})

@@ -72,17 +72,8 @@ class Finding(Plain):
         return self.own_fix or CHECKS[self.code].fix
 
     @property
-    def row(self) -> tuple[str, ...]:
-        more = " …" if self.places and self.count > _SHOWN else ""
-        return (f"{self.about} [{self.code}]", f"{self._shown}{more}", self.severity, self.fix)
-
-    @property
     def lines(self) -> list[str]:
         rest = self.count - min(len(self.places), _SHOWN)
         more = f" and {rest} more" if rest else ""
-        place = [f"    {self._shown}{more}"] if self.places else []
+        place = [f"    {', '.join(self.places[:_SHOWN])}{more}"] if self.places else []
         return [f"  {self.severity}: {self.about} [{self.code}]", *place, f"    to fix: {self.fix}"]
-
-    @property
-    def _shown(self) -> str:
-        return ", ".join(self.places[:_SHOWN])

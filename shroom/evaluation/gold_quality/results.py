@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from shroom.core.extras import install_hint
@@ -18,26 +19,6 @@ from shroom.metrics.leave_one_out import LeftOut
 from shroom.scoring.display.text import confidence, doubts, figure, how_made, in_words, number
 from shroom.scoring.result import Plain, Result
 from shroom.scoring.tables import Estimate, Row, Table
-
-_THERE = "as an item in another split"
-_SAME = f"same output and reference {_THERE}"
-#: The columns of the overview that count findings: the code, and what is counted.
-_COUNTS = {
-    "ids": ("id-doubled", "ids that occur more than once"),
-    "texts": ("item-doubled", "items with the same texts as an earlier item"),
-    "empty": (
-        "text-empty",
-        "items without an output, or without a text to compare the output with",
-    ),
-    "shared": ("shared", f"items with the {_SAME}"),
-    "near": ("shared-near", f"items with nearly the {_SAME}"),
-    "input": (
-        "shared-input",
-        f"items that have the same input {_THERE} but are not counted under 'shared' or 'near'",
-    ),
-}
-#: How many annotators are listed, and the fewest texts of one who is.
-_LISTED, _FEW = 20, 20
 
 
 @dataclass(frozen=True)
@@ -54,70 +35,40 @@ class FileQuality(Plain):
     are_people: bool
     detectable: list[Detectable]
 
-    def __repr__(self) -> str:
-        found = "; ".join(f"{it.code} {it.count}" for it in self.findings) or "no problem found"
-        return f"FileQuality({self.file}, {counted(self.n, 'item')}: {found})"
+    @property
+    def errors(self) -> int:
+        return sum(finding.severity == ERROR for finding in self.findings)
 
     @property
-    def counts(self) -> dict[str, int | None]:
-        """The counts of the overview, ``None`` if there is nothing to compare with."""
-        most = {code: 0 for code, _ in _COUNTS.values()}
-        for one in self.findings:
-            most[one.code] = max(one.count, most.get(one.code, 0))
-        counts: dict[str, int | None] = {name: most[code] for name, (code, _) in _COUNTS.items()}
-        if not self.shared:
-            counts |= {"shared": None, "input": None}
-        if all(other.near is None for other in self.shared):
-            counts["near"] = None
-        errors = sum(finding.severity == ERROR for finding in self.findings)
-        return {**counts, "errors": errors, "warnings": len(self.findings) - errors}
-
-    @property
-    def differences(self) -> dict[str, float | None]:
-        return {one.metric: one.difference for one in self.detectable}
-
-    @property
-    def listed(self) -> list[LeftOut]:
-        """The annotators with the most texts, in their order."""
-        enough = [one for one in self.annotators if one.n >= _FEW or not self.are_people]
-        chosen = sorted(enough, key=lambda one: -one.n)[:_LISTED]
-        return [one for one in self.annotators if one in chosen]
+    def warnings(self) -> int:
+        return len(self.findings) - self.errors
 
     def row(self) -> Row:
-        least = [f"{name} {number(it)}" for name, it in self.differences.items() if it is not None]
-        shown = ", ".join(least) or ("none" if self.annotated else "not annotated")
-        counts = ("" if count is None else count for count in self.counts.values())
-        return (self.file, self.n, *counts, shown)
+        known = (it for it in self.detectable if it.difference is not None)
+        least = ", ".join(f"{it.metric} {number(it.difference)}" for it in known)
+        shown = least or ("none" if self.annotated else "not annotated")
+        return (self.file, self.n, self.errors, self.warnings, shown)
 
     def record(self) -> dict[str, Any]:
-        differences = {f"detectable_{name}": it for name, it in self.differences.items()}
-        return {"file": self.file, "items": self.n, **self.counts, **differences}
+        counts = {"items": self.n, "errors": self.errors, "warnings": self.warnings}
+        differences = {f"detectable_{it.metric}": it.difference for it in self.detectable}
+        return {"file": self.file, **counts, **differences}
 
-    def tables(self, ci: str, *, with_fixes: bool) -> Iterator[Table]:
+    def tables(self, ci: str) -> Iterator[Table]:
         kind = self.kind if self.annotated else "not annotated"
         parts = [self.form, kind, counted(self.n, "item")]
         if self.texts_of:
             parts.append(f"texts from {self.texts_of}")
+        lines = [line for finding in self.findings for line in finding.lines]
         title = f"{self.file}: {', '.join(parts)}"
-        heads: tuple[str, ...]
-        if self.findings and with_fixes:
-            heads = "finding", "where", "severity", "what to do"
-            yield Table(title, heads, [finding.row for finding in self.findings], left=4)
-        else:
-            none = (
-                "" if self.annotated else " in the ids and texts; there is no annotation to check"
-            )
-            lines = [line for finding in self.findings for line in finding.lines]
-            yield Table(title, notes=lines or [f"  no problem found{none}"])
+        yield Table(title, notes=lines or ["  no problem found"])
         if self.annotators:
             head = "annotator" if self.are_people else "position in the list"
             heads = head, "items", "yes", "others", "agreement", "correlation"
-            rest = len(self.annotators) - len(self.listed)
-            notes = [f"not shown: {counted(rest, 'annotator')} with fewer texts"] if rest else []
-            yield Table("", heads, [*map(_annotator, self.listed)], notes, ci, indent=2)
+            yield Table("", heads, [*map(_annotator, self.annotators)], ci=ci, indent=2)
         if self.detectable:
-            heads = "detectable difference", "on this gold", "systems differ on"
-            yield Table("", heads, [one.row for one in self.detectable], indent=2)
+            least = "detectable difference", "on this gold", "systems differ on"
+            yield Table("", least, [one.row for one in self.detectable], indent=2)
 
 
 def _annotator(one: LeftOut) -> Row:
@@ -145,11 +96,11 @@ class GoldQuality(Result):
 
     @property
     def errors(self) -> int:
-        return sum(file.counts["errors"] or 0 for file in self.files)
+        return sum(file.errors for file in self.files)
 
     @property
     def warnings(self) -> int:
-        return sum(file.counts["warnings"] or 0 for file in self.files)
+        return sum(file.warnings for file in self.files)
 
     @property
     def ok(self) -> bool:
@@ -164,7 +115,7 @@ class GoldQuality(Result):
         )
         can = f"The gold can be used: {counts}."
         if self.errors:
-            files = [file.file for file in self.files if file.counts["errors"]]
+            files = [file.file for file in self.files if file.errors]
             where = f" in {in_words(files)}" if len(self.files) > 1 else ""
             can = f"Correct the gold before using it: {counts}; errors{where} make scores "
             can += "undefined or wrong."
@@ -173,45 +124,32 @@ class GoldQuality(Result):
         return f"{can} {self._smallest()}"
 
     def _smallest(self) -> str:
+        what = "The smallest difference that a test on this gold can detect"
         differences: dict[str, list[float]] = {}
-        for name, value in (pair for file in self.files for pair in file.differences.items()):
-            if value is not None:
-                differences.setdefault(name, []).append(value)
+        for one in chain.from_iterable(file.detectable for file in self.files):
+            if one.difference is not None and one.difference < 1:
+                differences.setdefault(one.metric, []).append(one.difference)
         if not differences:
-            return "The smallest difference that a test on this gold can detect is unknown."
+            return f"{what} is unknown."
         least = []
         for name, values in differences.items():
-            if min(values) < 1:
-                ends = dict.fromkeys(map(figure, (min(values), max(values))))
-                least.append(f"{' to '.join(ends)} in {name}")
-        if not least:
-            return "This gold has too few items for a test to detect a difference between systems."
+            ends = dict.fromkeys(map(figure, (min(values), max(values))))
+            least.append(f"{' to '.join(ends)} in {name}")
         of = ", depending on the file" if any(" to " in it for it in least) else ""
-        what = "The smallest difference that a test on this gold can detect"
         return f"{what} in 4 of 5 cases is {in_words(least, len(least))}{of}."
 
     def tables(self) -> list[Table]:
-        return [*self._tables(with_fixes=False)]
-
-    def page_tables(self) -> list[Table]:
-        return [*self._tables(with_fixes=True)]
-
-    def _tables(self, *, with_fixes: bool) -> Iterator[Table]:
-        heads = ("", "items", *_COUNTS, "errors", "warnings", "detectable")
-        yield Table(heads=heads, rows=[file.row() for file in self.files])
-        for file in self.files:
-            yield from file.tables(confidence(self.intervals), with_fixes=with_fixes)
-        yield Table(notes=[f"- {note}" for note in self._notes()])
+        heads = ("", "items", "errors", "warnings", "detectable")
+        ci = confidence(self.intervals)
+        return [
+            Table(heads=heads, rows=[file.row() for file in self.files]),
+            *(table for file in self.files for table in file.tables(ci)),
+            Table(notes=[f"- {note}" for note in self._notes()]),
+        ]
 
     def _notes(self) -> Iterator[str]:
-        counts = [file.counts for file in self.files]
-        shown = [name for name in _COUNTS if any(own[name] is not None for own in counts)]
-        yield from (f"{name}: {_COUNTS[name][1]}" for name in shown)
         voted = [file for file in self.files if file.annotators]
-        if any(len(file.shared) > 1 for file in self.files):
-            names = ", ".join(shown[3:])
-            yield f"{names}: if there are several other splits, the largest count is shown"
-        if "shared" in shown and not self.near:
+        if not self.near and any(file.shared for file in self.files):
             missing = "the search for near-duplicates was skipped, because datasketch is missing"
             yield f"{missing}: {install_hint('data')}"
         if voted:
@@ -222,18 +160,18 @@ class GoldQuality(Result):
         if not all(file.are_people for file in voted):
             why = "so a position in the list may stand for several people"
             yield f"the votes do not name their annotators, {why}"
-        assumptions = dict.fromkeys(it.assumption for file in self.files for it in file.detectable)
-        if assumptions:
+        detectable = [one for file in self.files for one in file.detectable]
+        if detectable:
             test = "a two-sided paired test of two systems detects at the 5% level in 4 of 5 cases"
-            least = f"the smallest score difference that {test}"
-            yield f"detectable: {least}, if {'; or if '.join(assumptions)}"
-        if any(it.difference is None for file in self.files for it in file.detectable):
+            ways = "; or if ".join(dict.fromkeys(one.assumption for one in detectable))
+            yield f"detectable: the smallest score difference that {test}, if {ways}"
+        if any(one.difference is None for one in detectable):
             needs = "votes of two annotators who differ, or items of both classes"
             yield f"an unknown detectable difference (–) needs {needs}"
         if voted and self.intervals.resamples:
             yield how_made(self.intervals, counted(self.intervals.resamples, "resample"))
             yield from doubts(
                 (f"{one.name}, correlation", one.correlation_ci)
-                for file in self.files
-                for one in file.listed
+                for file in voted
+                for one in file.annotators
             )
