@@ -25,7 +25,6 @@ from shroom.evaluation.gold_quality.votes import (
 )
 from shroom.metrics.agreement import counted as votes_counted
 from shroom.scoring.column_checks import against_votes
-from shroom.scoring.column_names import reworded
 from shroom.scoring.item_values import id_in
 from shroom.scoring.kinds.binary import read_votes
 from shroom.scoring.kinds.span_values import (
@@ -144,17 +143,12 @@ def _annotation(file: GoldFile) -> Iterator[Finding]:
 def _binary(file: GoldFile) -> Iterator[Finding]:
     rows, p = file.rows, probabilities(file)
     label = np.array(read_votes([row.get("label") for row in rows])[0], np.int8)
-    has_none = file.where(lambda row: row.get("label") is None and row.get(P) is None)
-    annotated = file.annotated & ~has_none
     words = [f'"{word}"' for word in file.edition.own_labels or LABELS]
     label_key, p_key = map(file.edition.item.key, ("label", P))
-    about = f"with votes but no {label_key} and no {p_key}"
-    fix = f"compute {label_key} and {p_key} from the votes"
-    yield file.finding("label-value", file.annotated & has_none, about, fix=fix)
     about = f"whose {label_key} is not {' or '.join(words)}"
-    yield file.finding("label-value", annotated & (label < 0), about, "label")
+    yield file.finding("label-value", file.annotated & (label < 0), about, "label")
     about = f"whose {p_key} is not a number in [0, 1]"
-    yield file.finding("p-value", annotated & np.isnan(p), about, P)
+    yield file.finding("p-value", file.annotated & np.isnan(p), about, P)
     are_wrong = file.where(lambda row: bool(read_votes(row.get("labels"))[1]))
     are_lists = file.where(lambda row: isinstance(row.get("labels"), (list, dict)))
     fix = f"write the votes as a list, such as [{', '.join(words)}]"
@@ -162,23 +156,10 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     yield file.finding("label-value", are_wrong & ~are_lists, about, "labels", fix)
     about = "with a vote that is neither a label nor missing"
     yield file.finding("vote-value", are_wrong & are_lists, about, "labels")
-    if not any("labels" in row for row in rows):
-        yield from _other_votes(file)
     yield from _contradictions(file, label, p)
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], label_key, so)
     yield from _one_class(p[~np.isnan(p)], p_key, "rho is undefined")
-
-
-def _other_votes(file: GoldFile) -> Iterator[Finding]:
-    """Yield other keys than the edition's key of votes that have votes."""
-    row = reworded(file.rows[0], {}, file.edition.own_labels, labels=tuple(file.rows[0]))
-    for key, value in row.items():
-        votes, faults = read_votes(value)
-        if not faults and {0, 1}.intersection(votes):
-            about = f'with votes under the key "{key}", which is ignored'
-            fix = f'set keys = {{labels = "{key}"}} under [item] in the edition, or rename the key'
-            yield file.finding("vote-value", [key in row for row in file.rows], about, fix=fix)
 
 
 def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Iterator[Finding]:
@@ -189,22 +170,14 @@ def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Ite
     odd = {"label-p": np.flatnonzero(against_p), **against_votes(table)}
     usual = Label.HALLUCINATION.value
     flagged = next((f'"{word}"' for word in file.edition.own_labels), usual)
-    is_clear = (label >= 0) & (p != 0.5)
-    # Another order of the edition's labels exchanges labels and votes alike.
-    may_be_exchanged = file.edition.own_labels and not len(odd.get("label-votes", ()))
     for code, about in (
         ("label-p", "label contradicts p"),
         ("label-votes", "label differs from the majority vote"),
         ("p-votes", f"p differs from the share of votes for {flagged}"),
     ):
         is_odd = np.isin(np.arange(len(label)), odd.get(code, ()))
-        is_all = (is_clear & is_odd).sum() > 1 and not (is_clear & ~is_odd).any()
-        order = ""
-        if is_all and may_be_exchanged:
-            order = "; this concerns all items whose p is not 1/2, so check the order of the "
-            order += "labels in the edition"
         fix = CHECKS[code].fix.replace(usual, flagged)
-        yield file.finding(code, is_odd, f"whose {about}{order}", fix=fix)
+        yield file.finding(code, is_odd, f"whose {about}", fix=fix)
 
 
 def _one_class(values: NDArray[Any], what: str, so: str) -> Iterator[Finding]:

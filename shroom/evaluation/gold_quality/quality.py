@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 
 from shroom.core.paths import Source
 from shroom.core.printing import counted
@@ -22,7 +20,6 @@ from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import left_out, usual_correlation
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import file_beside, resolve
-from shroom.scoring.rows import TEXTS
 
 
 def gold_quality(
@@ -79,7 +76,6 @@ def gold_quality(
     named = {file.place for file in others}
     others += [file for file in files if len(files) > 1 and file.place not in named]
     near = bool(others) and can_look_for_near()
-    times = Counter(PurePath(place).name for place in {it.place for it in (*files, *others)})
     qualities = []
     for file in files:
         name, pairs, contradictions = file.split_and_track, [], [*_without_units(file, files)]
@@ -90,13 +86,13 @@ def gold_quality(
                 continue
             # Unlabelled data next to the gold may be large, so near duplicates would take minutes.
             is_near = near and (is_named or other.is_annotated)
-            title = other.name if times[other.name] == 1 else other.file
+            title = other.file if is_named else other.name
             pair = shared(file.texts, other.texts, title, near=is_near)
-            is_one_split = name[0] == other_name[0] != ""
-            if is_one_split:
+            if name[0] == other_name[0] != "":
                 pair = replace(pair, inputs={})  # tracks may have the same inputs
             pairs.append(pair)
-            contradictions += _contradictions(file, other, pair, is_one_split=is_one_split)
+            if file.is_annotated and other.is_annotated and file.edition == other.edition:
+                contradictions.append(_contradiction(file, other, pair))
         qualities.append(_of_file(file, pairs, contradictions, settings))
     return GoldQuality(qualities, settings, near, problems)
 
@@ -112,27 +108,12 @@ def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> Iterator[Findin
         yield Finding("unit-missing", len(file.rows), about)
 
 
-def _contradictions(
-    file: GoldFile, other: GoldFile, pair: Shared, *, is_one_split: bool
-) -> Iterator[Finding]:
-    """Yield contradictions with another file: answers to the same item, and ids."""
-    same, rows = pair.exact, range(len(file.rows))
-    if file.is_annotated and other.is_annotated and file.edition.name == other.edition.name:
-        own, theirs = ([answer(row, it) for row in it.rows] for it in (file, other))
-        differ = [row in same and own[row] != theirs[same[row]] for row in rows]
-        yield file.finding("shared-answer", differ, f"with a different annotation in {pair.file}")
-    if is_one_split:
-        differ = [row in same and file.ids[row] != other.ids[same[row]] for row in rows]
-        yield file.finding("shared-id", differ, f"with a different id in {pair.file}")
-    if file.edition.item.id == "string":
-        by_id = {id_: row for id_, row in zip(other.ids, other.rows) if id_ is not None}
-        there = [by_id.get(id_, {}) for id_ in file.ids]
-        differ = [
-            any(key in row and key in it and row[key] != it[key] for key in TEXTS)
-            for row, it in zip(file.rows, there)
-        ]
-        about = f"with an id that belongs to another item in {pair.file}"
-        yield file.finding("shared-id", differ, about)
+def _contradiction(file: GoldFile, other: GoldFile, pair: Shared) -> Finding:
+    """Return the items with another annotation in another file."""
+    own, theirs = ([answer(row, it) for row in it.rows] for it in (file, other))
+    there = pair.exact.get
+    differ = [(at := there(row)) is not None and own[row] != theirs[at] for row in range(len(own))]
+    return file.finding("shared-answer", differ, f"with a different annotation in {pair.file}")
 
 
 def _of_file(
