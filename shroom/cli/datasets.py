@@ -31,7 +31,7 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.download import fetch as download
 from shroom.datasets.download.sources import File, Source, Stored, place_of, present_files, source
 from shroom.evaluation.corruption.corrupt import ANY_LANGUAGE, MAX_P, METHODS, corrupted_data
-from shroom.evaluation.corruption.reading import read
+from shroom.evaluation.corruption.items import read
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import JSON
