@@ -365,14 +365,6 @@ def test_all_references_count(corrupt, tmp_path):
     assert not any("three" in text for text in made)
 
 
-def test_other_languages_are_noted(corrupt, tmp_path):
-    german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
-    data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
-    note = "note: faithful items that do not seem to be English: 2 of 8; only the method pairing"
-    assert note in corrupt(data, "-o", out)[1]
-    assert "note:" not in corrupt(data, "-o", out, "--method", "pairing")[1]
-
-
 def dialogue(**changes):
     turns = [
         {"speaker": "0_Apprentice", "text": "Do you know Rome?",
@@ -431,7 +423,6 @@ CATS = rows_of([point("Cats.")])
         (CATS, ["-o", "{d}.csv"], 1, "the name must end in .json or .jsonl"),
         (CATS, ["-o", ""], 2, "the name is empty"),
         (CATS, ["-o", "-", "--format", "json"], 2, "cannot both go to stdout"),
-        (CATS, ["-o", "{d}.json", "--max-p", "nan"], 2, "nan"),
     ],
 )
 def test_mistakes(refused, tmp_path, rows, options, code, message):
