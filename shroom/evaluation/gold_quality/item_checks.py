@@ -217,31 +217,25 @@ def _spans(file: GoldFile) -> Iterator[Finding]:
         ("span-votes", f"with spans that contradict the {share}"),
         ("annotation-outside", "with an annotation past the end of the text"),
     ):
-        got = next((own[code] for own in faults if code in own), "")
-        yield file.finding(code, [code in own for own in faults], about + got)
+        yield file.finding(code, [code in own for own in faults], about)
     annotated = [row for row, is_annotated in zip(file.rows, file.annotated) if is_annotated]
     if len(annotated) > 1 and not any(row.get(key) for row in annotated for key in keys):
         about = "no item has a span, so a system that marks nothing gets a perfect score"
         yield Finding("one-class", len(annotated), about)
 
 
-def _span_faults(row: Mapping[str, Any], kind: str, labels: Sequence[str]) -> dict[str, str]:
-    """Return the codes of what is wrong with the spans of a row, with the value of some."""
+def _span_faults(row: Mapping[str, Any], kind: str, labels: Sequence[str]) -> set[str]:
+    """Return the codes of what is wrong with the spans of a row."""
     given = {key: row[key] for key in _SPAN_KEYS[kind] if row.get(key) is not None}
     read = [read_spans(value, _FORMS[key], labels) for key, value in given.items()]
-    faults = {
-        _CODES[it.code]: f"; got {it.form(it.value)}"
-        for _, own in read
-        for it in own
-        if it.code in _CODES
-    }
+    faults = {_CODES[it.code] for _, own in read for it in own if it.code in _CODES}
     hyp = text_of(row, "hyp")
     ends = [span.end for spans, _ in read for span in spans or ()]
     if isinstance(row.get("hyp"), str) and max(ends, default=0) > len(hyp):
-        faults["span-outside"] = ""
+        faults.add("span-outside")
     if hyp and any(other_unit(hyp, quote) is not None for quote in quotes(row)):
-        faults["span-text"] = ""
-    return faults | dict.fromkeys(_span_contradictions(row, kind, hyp), "")
+        faults.add("span-text")
+    return faults | {*_span_contradictions(row, kind, hyp)}
 
 
 def _span_contradictions(row: Mapping[str, Any], kind: str, hyp: str) -> Iterator[str]:

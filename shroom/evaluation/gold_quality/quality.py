@@ -150,7 +150,6 @@ def _of_file(
         kind=file.kind,
         n=len(file.rows),
         annotated=file.is_annotated,
-        texts_of=file.texts_of,
         findings=sorted(
             (finding for finding in listed if finding.count),
             key=lambda finding: finding.severity != ERROR,

@@ -28,7 +28,6 @@ class FileQuality(Plain):
     kind: str
     n: int
     annotated: bool
-    texts_of: str
     findings: list[Finding]
     shared: list[Shared]
     annotators: list[LeftOut]
@@ -56,11 +55,8 @@ class FileQuality(Plain):
 
     def tables(self, ci: str) -> Iterator[Table]:
         kind = self.kind if self.annotated else "not annotated"
-        parts = [self.form, kind, counted(self.n, "item")]
-        if self.texts_of:
-            parts.append(f"texts from {self.texts_of}")
         lines = [line for finding in self.findings for line in finding.lines]
-        title = f"{self.file}: {', '.join(parts)}"
+        title = f"{self.file}: {self.form}, {kind}, {counted(self.n, 'item')}"
         yield Table(title, notes=lines or ["  no problem found"])
         if self.annotators:
             head = "annotator" if self.are_people else "position in the list"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
@@ -48,7 +47,6 @@ class GoldFile:
     file: str
     edition: Edition
     rows: list[dict[str, Any]]
-    texts_of: str = ""
 
     @property
     def kind(self) -> str:
@@ -181,8 +179,8 @@ def _with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
 def _lender(file: GoldFile, lenders: Sequence[GoldFile]) -> GoldFile | None:
     ids = {*file.ids} - {None}
     common = {it: len(ids.intersection(it.ids)) for it in lenders if not ids.isdisjoint(it.ids)}
-    names = {it: SequenceMatcher(None, file.name, it.name).ratio() for it in common}
-    return max(common, key=lambda it: (common[it], names[it]), default=None)
+    alike = {it: it.split_and_track == file.split_and_track for it in common}
+    return max(common, key=lambda it: (common[it], alike[it]), default=None)
 
 
 def _joined(file: GoldFile, lender: GoldFile) -> GoldFile:
@@ -191,4 +189,4 @@ def _joined(file: GoldFile, lender: GoldFile) -> GoldFile:
         by_id = dict(reversed([*zip(lender.ids, lender.rows)]))
         texts = [{} if id_ is None else by_id.get(id_, {}) for id_ in file.ids]
     rows = [{**text, **row} for text, row in zip(texts, file.rows)]
-    return replace(file, rows=rows, texts_of=lender.name)
+    return replace(file, rows=rows)
