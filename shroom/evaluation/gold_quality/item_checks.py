@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Label, Reference
 from shroom.core.printing import counted
 from shroom.evaluation.gold_quality.findings import CHECKS, Finding
-from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys
-from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.evaluation.gold_quality.votes import (
+from shroom.evaluation.gold_quality.rows import (
+    GoldFile,
+    annotation_keys,
     annotators_of,
     characters,
     hard_spans,
@@ -23,6 +23,7 @@ from shroom.evaluation.gold_quality.votes import (
     probabilities,
     soft_spans,
 )
+from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.metrics.agreement import counted as votes_counted
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in

@@ -11,14 +11,14 @@ from itertools import combinations
 
 import numpy as np
 
-from shroom.evaluation.gold_quality.rows import GoldFile
-from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.evaluation.gold_quality.votes import (
+from shroom.evaluation.gold_quality.rows import (
+    GoldFile,
     annotators_of,
     item_votes,
     probabilities,
     soft_spans,
 )
+from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.metrics.agreement import MISSING, Votes
 from shroom.metrics.base import Array, Floats, Metric
 from shroom.metrics.classification import MACRO_F1

@@ -13,9 +13,14 @@ from shroom.evaluation.gold_quality.findings import PLACES, Finding
 from shroom.evaluation.gold_quality.item_checks import answer, findings
 from shroom.evaluation.gold_quality.power import detectable
 from shroom.evaluation.gold_quality.results import FileQuality, GoldQuality
-from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys, read_gold
+from shroom.evaluation.gold_quality.rows import (
+    GoldFile,
+    annotation_keys,
+    are_of_people,
+    named_votes,
+    read_gold,
+)
 from shroom.evaluation.gold_quality.sharing import Shared, can_look_for_near, shared
-from shroom.evaluation.gold_quality.votes import are_of_people, named_votes
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import left_out, usual_correlation
 from shroom.scoring.editions.edition import Edition
