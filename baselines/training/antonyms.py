@@ -6,8 +6,12 @@ import functools
 from collections import Counter
 from pathlib import Path
 
-from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like, words
-from shroom.evaluation.corruption.negation import is_beside_the_premise, negated
+from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, like, words
+from shroom.evaluation.corruption.negation import (
+    begins_a_sentence,
+    is_beside_the_premise,
+    negated,
+)
 
 #: After a unit these only name what is measured: "ten years old" is not the opposite of young.
 _MEASURED = frozenset({"long", "old", "tall", "high", "deep", "wide", "thick"})
@@ -31,7 +35,7 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
     fixed = _in_phrases(item.tokens)
     counts = Counter(word.low for word in item.tokens)
     for place, word in enumerate(item.tokens):
-        in_a_name = word.text != word.low and not _begins_a_sentence(item, place)
+        in_a_name = word.text != word.low and not begins_a_sentence(item, place)
         beside = {token.low for token in item.tokens[max(0, place - 1) : place + 2]}
         # In "stupid, foolish" and "old or outdated" the next word says the same.
         is_alone = not beside & {",", "or", "and"} and word.low not in words("stances")
@@ -70,14 +74,6 @@ def phrases() -> frozenset[tuple[str, ...]]:
 def _lines(name: str) -> list[str]:
     text = Path(__file__).with_name(f"{name}.txt").read_text(encoding="utf-8")
     return [line.strip() for line in text.split("\n") if line.strip() and line[0] != "#"]
-
-
-def _begins_a_sentence(item: Item, place: int) -> bool:
-    """Return whether a word begins a sentence, where a capital does not indicate a name."""
-    following = at(item.tokens, place + 1).text
-    if following[:1].isupper() and not item.tokens[place].text.isupper():  # a title
-        return False
-    return place == item.first or item.tokens[place - 1].text[-1] in ".!?"
 
 
 def _in_phrases(listed: list[Token]) -> set[int]:

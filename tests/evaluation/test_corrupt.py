@@ -245,7 +245,7 @@ LEFT_ALONE = {
         "That doesn't sound like very much fun.", "Yes, it is open.", "It can swim, too.",
         "If it is open, go.", "", "not", "n't", "I'm not sure, but it rains.",
         "I don't know, but it rained.", "It is red, but it rained.", "I am sorry.",
-        "It can only rain.", "To see it, go there.",
+        "It can only rain.", "To see it, go there.", "They sang She Will Be There.",
         "I can't praise it enough.", "Because it was cold, they left.",
         "The old man, who was ill, left.", "I am tall.", "That's right! He left.",
         "It is also red.", 'They sang "That was the day" there.',

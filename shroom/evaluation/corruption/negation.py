@@ -77,11 +77,22 @@ def _sentence(item: Item, start: int) -> tuple[list[str], list[str]]:
     return before, [word.low for word in sentence[len(before) :]]
 
 
+def begins_a_sentence(item: Item, place: int) -> bool:
+    """Return whether a word begins a sentence, where a capital does not indicate a name."""
+    following = at(item.tokens, place + 1).text
+    if following[:1].isupper() and not item.tokens[place].text.isupper():  # a title
+        return False
+    return place == item.first or item.tokens[place - 1].text[-1] in ".!?"
+
+
 def _put_in(item: Item) -> Iterator[Edit]:
     for place, word in enumerate(item.tokens):
-        following = at(item.tokens, place + 1).low
-        if following not in words("partial") and (after := _negation(item, place)):
-            yield Edit(word.start, word.end, word.text, after)
+        text, following = word.text, at(item.tokens, place + 1).low
+        has_capital = text[0].isupper() and not text.isupper() and place > item.first
+        is_in_a_title = has_capital and not begins_a_sentence(item, place)
+        is_fitting = following not in words("partial") and not is_in_a_title
+        if is_fitting and (after := _negation(item, place)):
+            yield Edit(word.start, word.end, text, after)
 
 
 def _negation(item: Item, place: int) -> str:
