@@ -6,12 +6,13 @@ import functools
 from collections import Counter
 from pathlib import Path
 
-from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, like, words
+from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, like
 from shroom.evaluation.corruption.negation import (
     begins_a_sentence,
     is_beside_the_premise,
     negated,
 )
+from shroom.evaluation.corruption.wordlists import words
 
 #: After a unit these only name what is measured: "ten years old" is not the opposite of young.
 _MEASURED = frozenset({"long", "old", "tall", "high", "deep", "wide", "thick"})

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import TASKS, Datapoint, Label, Task
 from shroom.core.problems import InvalidInput
 from shroom.evaluation.corruption.corrupt import METHODS, corruptions, is_faithful
-from shroom.evaluation.corruption.entity import names
 from shroom.evaluation.corruption.items import Edit, Item, Pool, normalised, read, tokens
 from shroom.evaluation.corruption.number import in_words, quantities
+from shroom.evaluation.corruption.wordlists import names
 from shroom.scoring.datapoint_files import read as read_shroom
 
 P = "p(Hallucination)"

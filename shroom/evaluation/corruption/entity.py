@@ -10,7 +10,8 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
-from shroom.evaluation.corruption.items import Edit, Item, Pool, draws, lines, tokens, words
+from shroom.evaluation.corruption.items import Edit, Item, Pool, draws, tokens
+from shroom.evaluation.corruption.wordlists import kinds, names_of, same_names, words
 
 #: How many names are offered for one.
 _OFFERED = 8
@@ -82,34 +83,3 @@ def _kind_of(name: str) -> str:
     kind = kinds().get(first, "")
     is_full = kind in ("man", "woman") and re.fullmatch(r"[A-Z][a-z]{2,}", last)
     return kinds().get(name, f"{kind} name" if is_full else "")
-
-
-@functools.cache
-def names() -> dict[str, list[tuple[str, ...]]]:
-    """Return the known names by kind, grouped by what they name."""
-    listed: dict[str, list[tuple[str, ...]]] = {}
-    for kind, _, rest in (line.partition(": ") for line in lines("names")):
-        groups = [tuple(group.split("/")) for group in rest.split("; ")]
-        listed.setdefault(kind, []).extend(groups)
-    return listed
-
-
-@functools.cache
-def names_of(kind: str) -> list[str]:
-    """Return a name of each thing of a kind; full names combine first names and surnames."""
-    part, _, full = kind.partition(" ")
-    if full:
-        return [f"{first} {family}" for first in names_of(part) for family in names_of("surname")]
-    firsts = (group[0] for group in names().get(kind, ()))
-    return [name for name in firsts if not name.startswith("the ")]
-
-
-@functools.cache
-def kinds() -> dict[str, str]:
-    return {name: kind for kind, groups in names().items() for group in groups for name in group}
-
-
-@functools.cache
-def same_names() -> dict[str, tuple[str, ...]]:
-    """Return each known name with all names of its group."""
-    return {name: group for groups in names().values() for group in groups for name in group}

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from shroom.core.datapoint import Datapoint, pair
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.core.word_spans import spans
+from shroom.evaluation.corruption.wordlists import words
 from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import Document
 
-#: Word lists: plain files with one entry per line.
-_FOLDER = Path(__file__).parent / "words"
 #: A longer text without any frequent English word is not taken as English.
 _FEW = 6
 #: The keys of a dialogue of Wizard of Wikipedia, the source of Conv-FEVER.
@@ -32,17 +29,6 @@ _VOWEL = re.compile(
     r"(?!eu|one\b|once|uni(?!m)|us[aeiu]|ut[ei]|u\.|u[kns]\b)[aeiou]|hour|hono|hones|heir|8|1[18]\b",
     re.IGNORECASE,
 )
-
-
-def lines(name: str) -> list[str]:
-    text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
-    return [line.strip() for line in text.split("\n") if line.strip() and line[0] != "#"]
-
-
-@functools.cache
-def words(name: str) -> frozenset[str]:
-    """Return a list of words; a line may have several."""
-    return frozenset(" ".join(lines(name)).split())
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 
-from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like, lines, words
+from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like
+from shroom.evaluation.corruption.wordlists import auxiliaries, words
 
 _HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}
 #: In statements "do" is an auxiliary only beside "not".
@@ -16,13 +16,6 @@ _SUBJECTS = frozenset({"he", "she", "it", "that", "there", "who"})
 _OBJECTS = frozenset({"a", "an", "the", "to", "my", "your", "his", "her", "its", "our", "their"})
 #: After these, "can" and "will" are nouns.
 _NOUN_AFTER = _OBJECTS - {"to", "her"}
-
-
-@functools.cache
-def auxiliaries() -> dict[str, str]:
-    """Return the auxiliary of each one-word negation."""
-    rows = [line.split() for line in lines("auxiliaries")]
-    return {negated: plain for plain, *others in rows for negated in others}
 
 
 def edits(item: Item, _pool: Pool) -> list[Edit]:

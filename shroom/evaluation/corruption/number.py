@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shroom.evaluation.corruption.entity import kinds
-from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like, words
+from shroom.evaluation.corruption.items import Edit, Item, Pool, Token, at, like
+from shroom.evaluation.corruption.wordlists import kinds, words
 
 #: Longer numbers are codes.
 _MAX_DIGITS = 15

@@ -1,0 +1,57 @@
+"""The kit's word lists: plain files with one entry per line."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+_FOLDER = Path(__file__).parent / "words"
+
+
+def lines(name: str) -> list[str]:
+    text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+    return [line.strip() for line in text.split("\n") if line.strip() and line[0] != "#"]
+
+
+@functools.cache
+def words(name: str) -> frozenset[str]:
+    """Return a list of words; a line may have several."""
+    return frozenset(" ".join(lines(name)).split())
+
+
+@functools.cache
+def auxiliaries() -> dict[str, str]:
+    """Return the auxiliary of each one-word negation."""
+    rows = [line.split() for line in lines("auxiliaries")]
+    return {negated: plain for plain, *others in rows for negated in others}
+
+
+@functools.cache
+def names() -> dict[str, list[tuple[str, ...]]]:
+    """Return the known names by kind, grouped by what they name."""
+    listed: dict[str, list[tuple[str, ...]]] = {}
+    for kind, _, rest in (line.partition(": ") for line in lines("names")):
+        groups = [tuple(group.split("/")) for group in rest.split("; ")]
+        listed.setdefault(kind, []).extend(groups)
+    return listed
+
+
+@functools.cache
+def names_of(kind: str) -> list[str]:
+    """Return a name of each thing of a kind; full names combine first names and surnames."""
+    part, _, full = kind.partition(" ")
+    if full:
+        return [f"{first} {family}" for first in names_of(part) for family in names_of("surname")]
+    firsts = (group[0] for group in names().get(kind, ()))
+    return [name for name in firsts if not name.startswith("the ")]
+
+
+@functools.cache
+def kinds() -> dict[str, str]:
+    return {name: kind for kind, groups in names().items() for group in groups for name in group}
+
+
+@functools.cache
+def same_names() -> dict[str, tuple[str, ...]]:
+    """Return each known name with all names of its group."""
+    return {name: group for groups in names().values() for group in groups for name in group}
