@@ -13,7 +13,7 @@ from shroom.core.problems import InvalidInput
 from shroom.evaluation.corruption.corrupt import METHODS, corruptions, is_faithful
 from shroom.evaluation.corruption.items import Edit, Item, Pool, normalised, read, tokens
 from shroom.evaluation.corruption.number import in_words, quantities
-from shroom.evaluation.corruption.wordlists import names
+from shroom.evaluation.corruption.wordlists import names, with_article
 from shroom.scoring.datapoint_files import read as read_shroom
 
 P = "p(Hallucination)"
@@ -192,7 +192,7 @@ def test_what_speakers_say_of_themselves_in_a_dialogue_is_not_negated():
         ("He was in England.", "He was there.", "country", "England"),
         # Other names of what is there.
         ("It is in France.", "It is in Scotland, near the USA border.", "country", "United"),
-        ("We saw Mrs. Kim.", "So.", "surname", "Kim"),
+        ("We saw Mrs. Braxel.", "So.", "surname", "Braxel"),
         ("We saw Tom Braxel.", "So.", "surname", "Tom Braxel"),
     ],
 )
@@ -207,6 +207,18 @@ def test_names_of_the_dialogue_come_first():
     item = Item(point("She left for Paris with Tom Frobb.", "She left."), knowledge)
     edits = METHODS.load("entity")(item, Pool([item], 0))
     assert {edit.after for edit in edits} == {"Warsaw", "John Klomp"}
+
+
+def test_names_keep_what_they_need_of_an_article():
+    taken = {text[9:-1] for text in some("entity", "She left the United States.")}
+    assert all(name.startswith("the ") == (name[4:] in with_article()) for name in taken)
+    assert not taken & with_article()
+    started = edits("entity", "The Netherlands won.")
+    assert any(not text.startswith("The ") for text in started)
+    bare = edits("entity", "She left for France.")
+    assert not {text[13:-1] for text in bare} & with_article()
+    attributive = edits("entity", "She saw US ships.")
+    assert {text[8:-7] for text in attributive} <= with_article()
 
 
 ENGLISH = [
@@ -255,7 +267,7 @@ LEFT_ALONE = {
         "May I come?", "Paris is Paris.", "all in small letters", "A Title Of Paris",
         "I like the Brax Bank.", "The Bank of England won.", "It is in Paris, Texas.",
         'They sang "Paris" there.', "Mr President, we left.", "Dr Pepper is sweet.",
-        "He met J. Smith and Tom M. Brax.", "She left the United States.", "(chiefly, British)",
+        "He met J. Smith and Tom M. Brax.", "Frank words help.", "(chiefly, British)",
     ],
 }  # fmt: skip
 
@@ -314,6 +326,7 @@ def test_balance():
 def test_word_lists():
     known = [name for groups in names().values() for group in groups for name in group]
     assert len(known) == len(set(known))
+    assert with_article() <= set(known)
 
 
 UNLABELLED = {"hyp": "A.", "src": "B.", "task": "PG"}
@@ -450,7 +463,7 @@ def test_unlabelled_data_on_request(corrupt, tmp_path):
 
 REAL = {
     "val.model-agnostic.json": (203, [203, 22, 2, 52]),
-    "val.model-aware.v2.json": (206, [206, 15, 26, 68]),
+    "val.model-aware.v2.json": (206, [206, 16, 26, 68]),
 }
 
 

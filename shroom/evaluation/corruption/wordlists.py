@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import re
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent / "words"
@@ -31,19 +33,19 @@ def names() -> dict[str, list[tuple[str, ...]]]:
     """Return the known names by kind, grouped by what they name."""
     listed: dict[str, list[tuple[str, ...]]] = {}
     for kind, _, rest in (line.partition(": ") for line in lines("names")):
-        groups = [tuple(group.split("/")) for group in rest.split("; ")]
-        listed.setdefault(kind, []).extend(groups)
+        groups = [re.sub("^the |(?<=/)the ", "", group).split("/") for group in rest.split("; ")]
+        listed.setdefault(kind, []).extend(map(tuple, groups))
     return listed
 
 
 @functools.cache
-def names_of(kind: str) -> list[str]:
-    """Return a name of each thing of a kind; full names combine first names and surnames."""
+def groups_of(kind: str) -> list[tuple[str, ...]]:
+    """Return the known names of a kind; full names combine first names and surnames."""
     part, _, full = kind.partition(" ")
     if full:
-        return [f"{first} {family}" for first in names_of(part) for family in names_of("surname")]
-    firsts = (group[0] for group in names().get(kind, ()))
-    return [name for name in firsts if not name.startswith("the ")]
+        pairs = itertools.product(names()[part], names()["surname"])
+        return [(f"{first[0]} {family[0]}",) for first, family in pairs]
+    return names().get(kind, [])
 
 
 @functools.cache
@@ -55,3 +57,9 @@ def kinds() -> dict[str, str]:
 def same_names() -> dict[str, tuple[str, ...]]:
     """Return each known name with all names of its group."""
     return {name: group for groups in names().values() for group in groups for name in group}
+
+
+@functools.cache
+def with_article() -> frozenset[str]:
+    """Return the listed names that follow "the", without the article."""
+    return frozenset(re.findall(r"\bthe ([^/;\n]+)", "\n".join(lines("names"))))
