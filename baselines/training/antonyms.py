@@ -12,7 +12,7 @@ from shroom.evaluation.corruption.negation import (
     is_beside_the_premise,
     negated,
 )
-from shroom.evaluation.corruption.wordlists import words
+from shroom.evaluation.corruption.wordlists import units, words
 
 #: After a unit these only name what is measured: "ten years old" is not the opposite of young.
 _MEASURED = frozenset({"long", "old", "tall", "high", "deep", "wide", "thick"})
@@ -90,5 +90,5 @@ def _in_phrases(listed: list[Token]) -> set[int]:
     }
     pairs = zip(lows, lows[1:])
     return fixed | {
-        n + 1 for n, (unit, low) in enumerate(pairs) if low in _MEASURED and unit in words("units")
+        n + 1 for n, (unit, low) in enumerate(pairs) if low in _MEASURED and unit in units()
     }

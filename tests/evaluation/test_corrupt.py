@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 from conftest import DATA, write_json
@@ -13,7 +14,7 @@ from shroom.core.problems import InvalidInput
 from shroom.evaluation.corruption.corrupt import METHODS, corruptions, is_faithful
 from shroom.evaluation.corruption.items import Edit, Item, Pool, normalised, read, tokens
 from shroom.evaluation.corruption.number import in_words, quantities
-from shroom.evaluation.corruption.wordlists import names, with_article
+from shroom.evaluation.corruption.wordlists import names, units, with_article
 from shroom.scoring.datapoint_files import read as read_shroom
 
 P = "p(Hallucination)"
@@ -101,9 +102,10 @@ def test_draws_depend_on_the_seed_and_most_on_the_item_only():
 
 NUMBERS = [
     ("It is 5km long.", "5km"), ("There are 1,200 cars.", "1,200"), ("It weighs 2.50 kg.", "2.50"),
+    ("He came 21st today.", "21st"), ("In the 1990s he sang.", "1990"),
     ("We saw twenty-five cats.", "twenty-five"),
     ("It has two hundred and five rooms.", "two hundred and five"),
-    ("Seven cats came.", "Seven"),
+    ("This is the third time.", "third"), ("Seven cats came.", "Seven"),
     ("She left in 1987.", "1987"), ("It cost 3 million.", "3"),
     ("They won some and five and left.", "five"),
 ]  # fmt: skip
@@ -124,15 +126,15 @@ def test_numbers_keep_their_manner(hyp, number):
     ("hyp", "src"),
     [
         ("I saw 2 cats.", "two four 3 dogs five 6 7 8"),
-        ("I ran 4 km.", "He ran 5 km and six kilometres; 7,000 m; 2 km."),
-        ("I have six cats.", "Two dozen, 10, and 11."),
+        ("I ran 4 km.", "He ran 4000 m and 5000 metres; 6,000 m; 2 km."),
+        ("I have six cats.", "A couple, a dozen, 10, and 11."),
     ],
 )
 def test_no_number_of_the_texts_comes_in(hyp, src):
-    there = {one.value for one in quantities(tokens(src))}
+    there = {worth for one in quantities(tokens(src)) for worth in one.worth(one.number)}
     for text in some("number", hyp, src):
         (one,) = quantities(tokens(text))
-        assert one.value not in there
+        assert not there & one.worth(one.number)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +148,11 @@ def test_no_number_of_the_texts_comes_in(hyp, src):
             "It won't take more than 100 cats.",
         )),
         ("Since 1990 it is so.", lambda n: n > 1990), ("In 2019.", lambda n: n <= 2025),
+        ("About 100 cats came.", lambda n: abs(n - 100) >= 50),
+        ("It was in the 19th century.", lambda n: n <= 21),
+        ("In the twentieth century.", lambda n: n <= 21),
         ("On July 26 it rained.", lambda n: n <= 28), ("On 26 July it rained.", lambda n: n <= 28),
-        ("He came 30 km.", lambda n: abs(n - 30) >= 6), ("It is 98 percent.", lambda n: n <= 100),
+        ("The third biggest city.", lambda n: n >= 2),
     ],
 )  # fmt: skip
 def test_a_number_becomes_one_that_contradicts_and_can_be(hyp, allowed):
@@ -202,11 +207,14 @@ def test_names_change_for_their_kind(hyp, src, kind, others):
         assert not set(others.split()) & set(text.rstrip(".").split())
 
 
-def test_names_of_the_dialogue_come_first():
-    knowledge = "It was in Warsaw that Ann Brax met him and John Klomp, far from Paris."
-    item = Item(point("She left for Paris with Tom Frobb.", "She left."), knowledge)
-    edits = METHODS.load("entity")(item, Pool([item], 0))
-    assert {edit.after for edit in edits} == {"Warsaw", "John Klomp"}
+@pytest.mark.parametrize(
+    ("method", "made"), [("entity", {"Warsaw", "John Klomp"}), ("number", {"1950"})]
+)
+def test_names_and_numbers_of_the_dialogue_come_first(method, made):
+    knowledge = "It was in Warsaw in 1950 that Ann Brax met him and John Klomp, far from Paris."
+    item = Item(point("She left for Paris with Tom Frobb in 1987.", "She left."), knowledge)
+    edits = METHODS.load(method)(item, Pool([item], 0))
+    assert {edit.after for edit in edits} == made
 
 
 def test_names_keep_what_they_need_of_an_article():
@@ -248,8 +256,8 @@ LEFT_ALONE = {
         "One of them.", "Half of it.", "Version 3.5.2 is out.", "http://a.b/12/x", "agent 007",
         "A thing.[3]", "A thing [1, 2].", "3. A thing", "2.", "a dozen", "²", "١٢",
         "The Big Ten won.", "Nineteen Eighty-Four is a novel.", "It was between 5 and half.",
-        "A coin [from 20th c.] of gold.", "It has sense 2 here.", "This is the third time.",
-        "He came 21st today.", "In the 1990s he sang.",
+        "A coin [from 20th c.] of gold.", "It has sense 2 here.", "It fell in the third half.",
+        "The first cases came.",
     ],
     "negation": [
         "Is it open?", "Some doors are open.", "It may be open.", "Nobody is here.",
@@ -327,6 +335,7 @@ def test_word_lists():
     known = [name for groups in names().values() for group in groups for name in group]
     assert len(known) == len(set(known))
     assert with_article() <= set(known)
+    assert units()["mile"].factor == Fraction(1609344, 1000)
 
 
 UNLABELLED = {"hyp": "A.", "src": "B.", "task": "PG"}
@@ -463,7 +472,7 @@ def test_unlabelled_data_on_request(corrupt, tmp_path):
 
 REAL = {
     "val.model-agnostic.json": (203, [203, 22, 2, 52]),
-    "val.model-aware.v2.json": (206, [206, 16, 26, 68]),
+    "val.model-aware.v2.json": (206, [206, 16, 30, 68]),
 }
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from fractions import Fraction
 from pathlib import Path
+from typing import NamedTuple
 
 _FOLDER = Path(__file__).parent / "words"
+
+
+class Unit(NamedTuple):
+    dimension: str
+    factor: Fraction
 
 
 def lines(name: str) -> list[str]:
@@ -26,6 +33,19 @@ def auxiliaries() -> dict[str, str]:
     """Return the auxiliary of each one-word negation."""
     rows = [line.split() for line in lines("auxiliaries")]
     return {negated: plain for plain, *others in rows for negated in others}
+
+
+@functools.cache
+def numbers(kind: str) -> dict[str, int]:
+    """Return the words of a kind with their numbers: ``scale`` or ``other``."""
+    rows = [line.split() for line in lines("numbers")]
+    return {word: int(value) for of, word, value in rows if of == kind}
+
+
+@functools.cache
+def units() -> dict[str, Unit]:
+    rows = [line.split() for line in lines("units")]
+    return {it: Unit(kind, Fraction(factor)) for kind, factor, *names in rows for it in names}
 
 
 @functools.cache
