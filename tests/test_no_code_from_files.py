@@ -38,7 +38,7 @@ LINES = {
     "datasets describe": "semeval2024 gold --no-ci",
     "datasets convert": "semeval2024 gold -o converted.zip",
     "datasets fetch": "felm --to fetched --timeout 1 --yes",
-    "datasets corrupt": "data/val.model-aware.json --max-p 0.3 -o corrupted.json",
+    "datasets corrupt": "data/val.model-aware.json -o corrupted.json",
     "annotate run": "annotate.yaml",
     "annotate generate answers": "questions.jsonl --model LM -n 1 --max-tokens 3 -o answers.jsonl",
     "annotate generate queries": "seeds.jsonl -n 1 --model LM --dry-run -o queries.jsonl",

@@ -28,8 +28,8 @@ from shroom.core.paths import CACHE, cache_folder
 from shroom.core.problems import ShroomError
 from shroom.datasets import download
 from shroom.datasets.download import File, Stored, place_of, present_files, source
-from shroom.evaluation.corruption.corrupt import ANY_LANGUAGE, MAX_P, METHODS, corrupted_data
-from shroom.evaluation.corruption.reading import read
+from shroom.evaluation.corruption.corrupt import METHODS, corrupted_data
+from shroom.evaluation.corruption.items import read
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import JSON
@@ -143,7 +143,6 @@ def _origin(file: Stored) -> str:
     "--balanced even",
     "Write only the items that can be corrupted, and one corrupted version of each.",
 )
-@option("--max-p", "Highest p at which an item counts as faithful.", Number(0, 1), MAX_P)
 @flag("--assume-faithful", "Treat unlabelled items as faithful.")
 @edition_option("data")
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
@@ -158,22 +157,16 @@ def corrupt(
     --------
     shroom datasets corrupt val.model-agnostic.json -o corrupted.json
     shroom datasets corrupt val.model-agnostic.json --method number --balanced -o hard.json
-    shroom datasets corrupt gold/ --max-p 0.3 --seed 7 -o corrupted.jsonl
+    shroom datasets corrupt gold/ --seed 7 -o corrupted.jsonl
     """
     if form == "json" and output == "-":
         raise click.UsageError("the data and the summary cannot both go to stdout; use -o FILE")
     prepare(output, ["corrupted.json"], [data], JSON)
     items = read_aloud(read, data, edition=edition)
-    chosen = [*dict.fromkeys(methods or METHODS)]
     try:
-        corrupted = corrupted_data(items, chosen, **settings)
+        corrupted = corrupted_data(items, [*dict.fromkeys(methods or METHODS)], **settings)
     except ShroomError as error:
         raise ShroomError(f"{data}: {error}") from error
-    if corrupted.foreign and {*chosen} - {ANY_LANGUAGE}:
-        note(
-            f"faithful items that do not seem to be English: {corrupted.foreign} of "
-            f"{corrupted.faithful}; only the method {ANY_LANGUAGE} corrupts these items"
-        )
     write_files(output, {"corrupted.json": corrupted.text}, [data])
     path = f"{output.rstrip('/')}/corrupted.json" if Path(output).is_dir() else output
     counts = f"{corrupted.kept} faithful and {corrupted.inconsistent} inconsistent items"

@@ -21,7 +21,7 @@ from shroom.scoring.result import Result
     INPUT,
     multiple=True,
 )
-@named_edition("the edition or data set that matches the keys of the rows")
+@named_edition("the edition that matches the keys of the rows")
 @interval_options(1000, method=False)
 @result_options("gold", "against", "edition", about="Print text, or one JSON object.", html=True)
 def check(gold: str, edition: str | None, **settings: Any) -> Outcome:

@@ -30,8 +30,6 @@ Panels = dict[str, list[Panel]]
 _LABELS, _LABEL_LETTERS = 20, 30
 #: Number of bars of a histogram of p.
 _BARS = 20
-#: The range of the share of items on which two systems differ, in percent.
-_SHARES = range(2, 42, 2)
 #: The folder of the report's template and of the script.
 TEMPLATES = Path(__file__).parent / "templates"
 #: The largest number of figures in a notebook view, and of rows of a figure.
@@ -257,45 +255,13 @@ def _by_layer(saved: Any, name: str, head: str) -> Panel:
 
 
 def of_gold(quality: Any) -> Panels:
-    panels: Panels = {"annotators": [], "detectable": []}
-    for file in quality.files:
-        people = [one for one in file.listed if one.correlation is not None]
-        curves = [one for one in file.detectable if one.at(0.1) is not None]
-        panels["annotators"] += [_annotator_panel(file, people)] if people else []
-        panels["detectable"] += [_power_panel(file, curves)] if curves else []
-    return panels
+    return {"annotators": [_annotator_panel(file) for file in quality.files if file.annotators]}
 
 
-def _annotator_panel(file: Any, people: list[Any]) -> Panel:
-    cells = [Estimate(one.correlation, one.correlation_ci) for one in people]
-    lines = [(one.name, cell, False) for one, cell in zip(people, cells)]
+def _annotator_panel(file: Any) -> Panel:
+    lines = [
+        (it.name, Estimate(it.correlation, it.correlation_ci), False) for it in file.annotators
+    ]
     who = "Each annotator" if file.are_people else "Each position in the list of votes"
     label = "correlation with the share of the others who voted yes"
     return forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
-
-
-def _power_panel(file: Any, curves: list[Any]) -> Panel:
-    colours = ("accent", "second", "ink")
-    values = "; ".join(
-        f"{one.metric} {number(one.at(0.1))} if the systems differ on 10% of the items, "
-        f"{number(one.difference)} if on {one.differ:.0%}"
-        for one in curves
-    )
-
-    def draw(axes: Any) -> None:
-        across = "items on which two systems differ, in %"
-        axes.set(xlabel=across, ylabel="detectable difference")
-        axes.grid(visible=True, color=LIGHT["rule"], linewidth=0.5)
-        for one, colour in zip(curves, colours):
-            points = [one.at(share / 100) or 0.0 for share in _SHARES]
-            axes.plot(list(_SHARES), points, color=LIGHT[colour], label=one.metric)
-            axes.plot(100 * one.differ, one.difference or 0.0, "o", color=LIGHT[colour])
-        axes.set_ylim(bottom=0)
-        axes.set_xlim(left=0)
-        legend(axes)
-
-    about = (
-        f"Detectable difference between two systems: {values}. Dots mark the assumed share of "
-        "items on which the systems differ."
-    )
-    return Panel("Detectable differences", file.file, about, draw)

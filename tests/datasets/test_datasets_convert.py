@@ -109,9 +109,9 @@ def test_every_verb_takes_what_was_converted(name, converted, shroom, in_json, t
     (result,) = in_json("score", made, path, "--no-ci")["results"]
     assert result["n"] == len(rows)
     assert shroom("score", path, path, "--no-ci")[0] == 0
-    corrupt = ("datasets", "corrupt", path, "-o", tmp_path / "corrupted.json", "--max-p", 1)
+    corrupt = ("datasets", "corrupt", path, "-o", tmp_path / "corrupted.json")
     code, _, told = shroom(*corrupt, "--assume-faithful")
-    assert code == 0 or "can be corrupted" in told
+    assert code == 0 or "can be corrupted" in told or "is known to be faithful" in told
 
 
 WHY = "without a label or a premise"

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import TASKS, Datapoint, Label, Task
 from shroom.core.problems import InvalidInput
 from shroom.evaluation.corruption.corrupt import METHODS, corruptions, is_faithful
-from shroom.evaluation.corruption.items import Edit, Item, Pool, normalised, tokens
+from shroom.evaluation.corruption.items import Edit, Item, Pool, normalised, read, tokens
 from shroom.evaluation.corruption.number import in_words, quantities
-from shroom.evaluation.corruption.reading import read
 from shroom.evaluation.corruption.wordlists import names, units, with_article
 from shroom.scoring.datapoint_files import read as read_shroom
 
@@ -388,28 +387,6 @@ def test_all_references_count(corrupt, tmp_path):
     assert not any("three" in text for text in made)
 
 
-def test_other_languages_are_noted(corrupt, tmp_path):
-    german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
-    data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
-    note = "note: faithful items that do not seem to be English: 2 of 8; only the method pairing"
-    assert note in corrupt(data, "-o", out)[1]
-    assert "note:" not in corrupt(data, "-o", out, "--method", "pairing")[1]
-
-
-@pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
-def test_pairs_in_files(corrupt, tmp_path, form):
-    pairs = [(one.src or one.tgt, one.hyp, "entailment") for one in POINTS]
-    pairs.append(("A.", "It is hot.", "contradiction"))
-    keys = ("premise", "hypothesis", "label")
-    rows = [json.dumps(dict(zip(keys, pair))) for pair in pairs]
-    table = "\n".join('"' + '","'.join(row) + '"' for row in [keys, *pairs])
-    texts = {"csv": table, "jsonl": "\n".join(rows), "json": f"[{','.join(rows)}]"}
-    path = tmp_path / f"pairs.{form}"
-    path.write_text(texts[form])
-    assert [item.point.p for item in read(path)] == [0.0] * len(POINTS) + [1.0]
-    assert "wrote 6 faithful" in corrupt(path, "-o", tmp_path / "out.json")[1]
-
-
 def dialogue(**changes):
     turns = [
         {"speaker": "0_Apprentice", "text": "Do you know Rome?",
@@ -443,25 +420,12 @@ def test_dialogues_of_wizard_of_wikipedia(corrupt, tmp_path):
     assert odd.knowledge == "Warsaw lies on the Vistula."
 
 
-PAIR = {"premise": "a", "hypothesis": "b"}
-
-
-@pytest.mark.parametrize(
-    ("good", "bad", "code"),
-    [
-        (PAIR, PAIR | {"label": "x"}, "label-value"), (PAIR, PAIR | {"p": "x"}, "p-number"),
-        (PAIR, PAIR | {"p": 2}, "p-range"), (PAIR, PAIR | {"p": float("nan")}, "p-finite"),
-        (PAIR, PAIR | {"premise": 3}, "text-string"), (PAIR, {"hypothesis": "b"}, "key-missing"),
-        (PAIR, 3, "item-object"), (dialogue(), 3, "item-object"),
-        (dialogue(), dialogue(dialog="no list"), "item-object"),
-        (dialogue(), dialogue(dialog=[{"text": 1}]), "item-object"),
-    ],
-)  # fmt: skip
-def test_bad_pairs_and_dialogues_are_reported_with_their_place(tmp_path, good, bad, code):
+@pytest.mark.parametrize("bad", [3, dialogue(dialog="no list"), dialogue(dialog=[{"text": 1}])])
+def test_bad_dialogues_are_reported_with_their_place(tmp_path, bad):
     with pytest.raises(InvalidInput) as caught:
-        read(write_json(tmp_path / "train.json", [good, bad]))
+        read(write_json(tmp_path / "train.json", [dialogue(), bad]))
     (problem,) = caught.value.problems
-    assert (problem.code, problem.index) == (code, 1)
+    assert (problem.code, problem.index) == ("item-object", 1)
 
 
 CATS = rows_of([point("Cats.")])
@@ -481,7 +445,6 @@ CATS = rows_of([point("Cats.")])
         (CATS, ["-o", "{d}.csv"], 1, "the name must end in .json or .jsonl"),
         (CATS, ["-o", ""], 2, "the name is empty"),
         (CATS, ["-o", "-", "--format", "json"], 2, "cannot both go to stdout"),
-        (CATS, ["-o", "{d}.json", "--max-p", "nan"], 2, "nan"),
     ],
 )
 def test_mistakes(refused, tmp_path, rows, options, code, message):

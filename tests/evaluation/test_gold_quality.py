@@ -102,7 +102,7 @@ FAULTS = [
     ("binary", [5], {"id": [1]}, {"id-missing": 1}),
     ("binary", [2], dict.fromkeys(("label", P, "labels"), LEFT_OUT), {"unannotated": 1}),
     ("binary", [1, 4], {"label": "hallucination"}, {"label-value": 2}),
-    ("binary", [1, 4], {"label": LEFT_OUT, P: LEFT_OUT}, {"label-value": 2}),
+    ("binary", [1, 4], {"label": LEFT_OUT, P: LEFT_OUT}, {"label-value": 2, "p-value": 2}),
     ("binary", [1], {P: "0.2"}, {"p-value": 1}),
     ("binary", [1], {P: 1.5}, {"p-value": 1}),
     ("binary", [6], {"hyp": " \u200b"}, {"text-empty": 1}),
@@ -115,7 +115,6 @@ FAULTS = [
     ("binary", [0], {"labels": [*votes()[0]["labels"], "Halucination"]}, {"vote-value": 1}),
     ("binary", [0], {"labels": ["", H, H], "label": H, P: 1}, {"vote-value": 1}),
     ("binary", [0, 1], {"labels": f"{H}, {N}"}, {"label-value": 2}),
-    ("binary", ALL, {"labels": LEFT_OUT, "votes": {"a": H, "b": None}}, {"vote-value": 30}),
     ("aspects", [7], {"index": "q-3"}, {"id-doubled": 1}),
     ("aspects", [1, 2, 3], {"is_odd": ""}, {"label-value": 3}),
     ("aspects", [1], {"is_odd": "yn"}, {"label-value": 1}),
@@ -153,11 +152,10 @@ def test_units_are_looked_for_under_the_keys_of_the_file(tmp_path, unit):
 
 
 MISSING = '12 items without the key "answer", which the edition specifies; got keys '
-ALL_ODD = "; this concerns all items whose p is not 1/2, so check the order of the labels"
 SWAPPED = (
-    f"12 items whose label contradicts p{ALL_ODD} in the edition [label-p]",
+    "12 items whose label contradicts p [label-p]",
     'the label must be "fine" if p is above 1/2',
-    f'12 items whose p differs from the share of votes for "fine"{ALL_ODD}',
+    '12 items whose p differs from the share of votes for "fine"',
     'p must be the share of votes for "fine"',
 )
 
@@ -196,16 +194,6 @@ def test_keys_of_texts_that_no_row_has_are_reported(tmp_path, key, found):
     rows = [{**row, key: row["src"], "src": LEFT_OUT, "tgt": LEFT_OUT} for row in votes(12)]
     rows = [{name: it for name, it in row.items() if it is not LEFT_OUT} for row in rows]
     assert counts(checked(tmp_path / "gold.json", rows, named)) == found
-
-
-def test_labels_that_contradict_their_votes_are_in_the_right_order(tmp_path):
-    own = Edition("own", "Own", 2027, annotation=Annotation(labels=("odd", "fine")))
-    words = {H: "odd", N: "fine"}
-    rows = [{**row, "labels": [words[it] for it in row["labels"]]} for row in votes(12)]
-    rows = [{**row, "label": words[N if row["label"] == H else H]} for row in rows]
-    quality = checked(tmp_path / "gold.json", rows, own)
-    assert counts(quality) == {"label-p": 12, "label-votes": 12}
-    assert "order of the labels" not in quality.render("text")
 
 
 def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
@@ -298,21 +286,13 @@ def test_the_files_of_a_folder_are_compared_with_each_other(tmp_path):
     expected = {"shared": 2, "shared-input": 1, "shared-answer": 1}
     assert by_file["val.model-agnostic.json"] == expected
     # The second version of val has the items of test.
-    assert by_file["test.model-aware.json"] == {"shared": 1, "shared-id": 1, "shared-input": 1}
+    assert by_file["test.model-aware.json"] == {"shared": 1, "shared-input": 1}
     first = by_file["test.model-agnostic.json"]
-    assert first["shared-answer"] == first["shared-id"] == 1
+    assert first["shared-answer"] == 1
     assert first["shared"] == 12  # in the second version of val
     assert found.errors == 0
     # One file alone has nothing to be compared with.
     assert counts(gold_quality(tmp_path / "test.model-aware.json", intervals=FEW)) == {}
-
-
-def test_an_id_that_is_of_two_items_in_two_files(tmp_path):
-    for split in ("train2", "test"):
-        rows = [{**row, "answer": f"{split} {row['answer']}"} for row in answers(6)]
-        write_lines(tmp_path / f"hi_{split}_label.jsonl", rows)
-    found = gold_quality(tmp_path, edition=ASPECTS, intervals=FEW)
-    assert [counts(found, place)["shared-id"] for place in (0, 1)] == [6, 6]
 
 
 @pytest.mark.parametrize("word", ["hyp", "Either", "target", 3])
@@ -352,8 +332,6 @@ def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeyp
         "the search for near-duplicates was skipped, because datasketch is missing: run pip install"
         in text
     )
-    assert "shared, input: if there are several other splits, the largest" in text
-    assert "- near" not in text
 
 
 def test_labels_get_the_texts_of_their_data_and_predictions_are_left_out(tmp_path):
@@ -367,9 +345,8 @@ def test_labels_get_the_texts_of_their_data_and_predictions_are_left_out(tmp_pat
         for kind, listed in (("label", labels), ("label_baseline", labels), ("data", data)):
             write_lines(tmp_path / f"{name}_{kind}.jsonl", listed)
     quality = gold_quality(tmp_path, edition=ASPECTS, intervals=FEW)
-    assert [(file.file, file.texts_of, file.n) for file in quality.files] == [
-        (f"{name}_label.jsonl", f"{name}_data.jsonl", 6) for name in splits
-    ]
+    found = [(file.file, file.n) for file in quality.files]
+    assert found == [(f"{name}_label.jsonl", 6) for name in splits]
     assert quality.left_out.count("file-ignored") == 4
     assert all(not file.findings for file in quality.files)
 
@@ -399,46 +376,26 @@ def test_a_split_says_how_large_a_difference_it_can_show(tmp_path):
     differ = np.mean(2 * shares * (1 - shares) * 5 / 4)
     assert accuracy.differ == pytest.approx(differ)
     assert accuracy.difference == pytest.approx(2.8016 * np.sqrt(differ / 60), rel=1e-4)
-    assert accuracy.ideal > accuracy.difference > accuracy.at(0.1)
-    assert 0 < rho.difference < rho.ideal
+    assert 0 < rho.difference < 1
     for make, edition in KINDS.values():
         other = checked(tmp_path / "other.json", make(60), edition)
         assert any(one.difference for one in other.files[0].detectable)
 
 
 @pytest.mark.parametrize(
-    ("values", "findings", "reasons"),
+    ("values", "found", "known"),
     [
-        (
-            {"label": None, P: None},
-            ["30 items with votes but no label and no p(Hallucination)"],
-            ["no item has a label", "no item has both label and p(Hallucination)"],
-        ),
-        (
-            {P: None},
-            ["30 items whose p(Hallucination) is not a number in [0, 1]; got null"],
-            ["", "no item has both label and p(Hallucination)"],
-        ),
-        (
-            {"label": None, "labels": None},
-            ['30 items whose label is not "Hallucination" or "Not Hallucination"; got null'],
-            ["no item has a label"],
-        ),
-        ({"labels": [H]}, None, ["no item has two votes", "rho is undefined for all pairs"]),
-        ({"labels": [H, H]}, None, ["the annotators never differ", "rho is undefined"]),
+        ({P: None}, "30 items whose p(Hallucination) is not a number in [0, 1]; got null", [1, 0]),
+        ({"label": None, "labels": None}, '"Not Hallucination"; got null', [0]),
+        ({"labels": [H]}, "", [0, 0]),
+        ({"labels": [H, H]}, "", [0, 0]),
     ],
 )
-def test_why_no_difference_can_be_stated(tmp_path, values, findings, reasons):
-    rows = [{**row, **values} for row in votes()]
-    (file,) = checked(tmp_path / "gold.json", rows).files
-    if findings is not None:
-        assert [finding.about for finding in file.findings] == findings
-        is_without = values == {"label": None, P: None}
-        fix = "compute label and p(Hallucination) from the votes"
-        assert (file.findings[0].fix == fix) == is_without
-    for one, reason in zip(file.detectable, reasons, strict=True):
-        assert one.undefined.startswith(reason)
-        assert bool(one.undefined) == bool(reason)
+def test_a_difference_without_votes_that_differ_is_unknown(tmp_path, values, found, known):
+    quality = checked(tmp_path / "gold.json", [{**row, **values} for row in votes()])
+    assert [one.difference is not None for one in quality.files[0].detectable] == known
+    assert found in quality.render("text")
+    assert "- an unknown detectable difference (–) needs votes" in quality.render("text")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -478,7 +435,7 @@ def test_the_page_is_whole_and_names_are_only_text(tmp_path):
     outline = assert_good(page)
     assert hostile in outline.text
     assert page.index("Correct the gold") < page.index("<table") < page.index("<svg")
-    assert len(outline.all("svg")) == 2
+    assert len(outline.all("svg")) == 1
 
 
 def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
@@ -494,7 +451,7 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
     assert (code, "dev.json: own, binary, 30 items" in out) == (0, True)
     assert err == f"note: using the edition own ({tmp_path / 'edition.toml'})\n"
     write_json(tmp_path / "eval.json", [{"answer": "A.", "question": "B."}])
-    expected = "eval.json: own, not annotated, 1 item\n  no problem found in the ids and texts;"
+    expected = "eval.json: own, not annotated, 1 item\n  no problem found\n"
     assert expected in shroom("gold", "check", tmp_path)[1]
     _, _, err = shroom("gold", "check", tmp_path / "edition.toml")
     assert "expected the folder or file with the items, got an edition [no-file]" in err
@@ -536,7 +493,7 @@ def test_figures_of_the_documentation_are_those_of_the_data(monkeypatch):
     assert counts(quality) == {"one-class": 160}
     quality = gold_quality(DATA / "cap2025", edition=edition, intervals=FEW)
     (test,) = (file for file in quality.files if file.file == "hi_test_data.jsonl.gz")
-    assert (test.counts["ids"], test.annotated) == (79, False)
+    assert (test.findings[0].count, test.annotated) == (79, False)
     semeval = DATA / "semeval2024"
     quality = gold_quality(
         semeval / "val.model-agnostic.json", against=[semeval / "trial-v1.json"], intervals=FEW

@@ -55,33 +55,6 @@ def test_the_spread_of_rho_is_that_of_resampled_items():
     assert power.spread_of_rho(votes, gold) == pytest.approx(np.std(drawn), rel=0.06)
 
 
-def test_the_label_error_is_that_of_drawn_votes():
-    rng = np.random.default_rng(6)
-    total = rng.integers(2, 8, 300_000)
-    p = rng.beta(0.5, 1.5, len(total))
-    votes = rng.binomial(total, p)
-    wrong = np.where(2 * votes == total, 0.5, (2 * votes > total) != (p > 0.5))
-    assert power.noise(votes, total).label_error == pytest.approx(wrong.mean(), abs=0.003)
-
-
-@pytest.mark.parametrize(("a", "b", "k"), [(0.8, 0.9, 5), (2.0, 2.0, 5), (0.3, 1.5, 3)])
-def test_noise_shrinks_rho_as_it_says(a, b, k):
-    rng = np.random.default_rng(7)
-    p = rng.beta(a, b, 200_000)
-    votes = rng.binomial(k, p)
-    noise = power.noise(votes, np.full(len(p), k))
-    system = stats.norm.ppf((stats.rankdata(p) - 0.5) / len(p)) + rng.normal(size=len(p))
-    shrunk = stats.spearmanr(system, votes)[0] / stats.spearmanr(system, p)[0]
-    assert shrunk == pytest.approx(noise.of_rho, abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("flagged", "total"), [([], []), ([1, 0], [1, 1]), ([1, 1, 1], [2, 2, 2]), ([3, 3], [3, 3])]
-)
-def test_noise_needs_votes_that_differ_between_items(flagged, total):
-    assert power.noise(np.array(flagged, int), np.array(total, int)) is None
-
-
 def test_one_class_has_no_macro_f1_and_no_votes_no_spread():
     assert np.isnan(power.spread_of_macro_f1(10, 0))
     assert np.isnan(power.spread_by_annotators(np.array([[1.0, np.nan]])))

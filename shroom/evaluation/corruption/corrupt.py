@@ -9,7 +9,6 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import compress
 from typing import Any
 
 from shroom.core.datapoint import Datapoint, Label
@@ -33,7 +32,7 @@ METHODS = Registry(
     },
 )
 #: The largest p of a faithful datapoint: at most one of five annotators objects.
-MAX_P = 0.2
+_MAX_P = 0.2
 #: The largest ratio of the lengths of a pairing; a larger one would give the corruption away.
 _MAX_RATIO = 1.5
 #: The largest share of its content words that may be in the item's own texts.
@@ -53,13 +52,13 @@ class Corruption:
     datapoint: Datapoint
 
 
-def is_faithful(point: Datapoint, *, max_p: float = MAX_P, assume_faithful: bool = False) -> bool:
+def is_faithful(point: Datapoint, *, assume_faithful: bool = False) -> bool:
     """Return whether a datapoint has texts and is known to be faithful."""
     if not point.hyp.strip() or not (point.src.strip() or point.tgt.strip()):
         return False
     if point.label is None and point.p is None:
         return assume_faithful
-    return point.label is not Label.HALLUCINATION and (point.p is None or point.p <= max_p)
+    return point.label is not Label.HALLUCINATION and (point.p is None or point.p <= _MAX_P)
 
 
 def corruptions(
@@ -128,15 +127,11 @@ def _share(some: frozenset[str], among: frozenset[str]) -> float:
 
 @dataclass(frozen=True, repr=False)
 class CorruptedData(Result):
-    """The rows of faithful items, each followed by its corrupted versions, and their numbers.
-
-    ``foreign`` is the number of faithful items that seem not to be English.
-    """
+    """The rows of faithful items, each followed by its corrupted versions, and their numbers."""
 
     rows: list[dict[str, Any]]
     items: int
     faithful: int
-    foreign: int
     by_method: dict[str, int]
     seed: int
     keys = ("items", "faithful", "kept", "seed", "inconsistent", "by_method")
@@ -169,20 +164,16 @@ def corrupted_data(
     seed: int = 0,
     *,
     even: bool = False,
-    max_p: float = MAX_P,
     assume_faithful: bool = False,
 ) -> CorruptedData:
     """Return the faithful ones of some items with their corrupted versions.
 
     With ``even``, only items that can be corrupted are kept, each with one of its corruptions.
     """
-    known = [
-        is_faithful(item.point, max_p=max_p, assume_faithful=assume_faithful) for item in items
-    ]
-    faithful = [*compress(items, known)]
+    faithful = [item for item in items if is_faithful(item.point, assume_faithful=assume_faithful)]
     if not faithful:
         unlabelled = sum(item.point.p is None and item.point.label is None for item in items)
-        way_out = "choose data whose hypotheses are supported by their premises, or raise --max-p"
+        way_out = "choose data whose hypotheses are supported by their premises"
         if unlabelled and not assume_faithful:
             use = f"use the unlabelled items ({unlabelled}) as faithful items"
             way_out = f"to {use}, add --assume-faithful"
@@ -199,9 +190,8 @@ def corrupted_data(
         if of_item or not even:
             rows.append(_row(item, item.point, None, None))
         rows += [_row(item, one.datapoint, one.method, asdict(one.edit)) for one in of_item]
-    foreign = sum(not item.is_english for item in faithful)
     by_method = {name: counts[name] for name in methods}
-    return CorruptedData(rows, len(items), len(faithful), foreign, by_method, seed)
+    return CorruptedData(rows, len(items), len(faithful), by_method, seed)
 
 
 def _row(item: Item, point: Datapoint, method: str | None, edit: Any) -> dict[str, Any]:

@@ -1,20 +1,29 @@
-"""The words of a datapoint, edits of its hypothesis, and the faithful items of a data set."""
+"""Items to corrupt: their words, edits of their hypotheses, and how they are read."""
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from shroom.core.datapoint import Datapoint
+from shroom.core.datapoint import Datapoint, pair
+from shroom.core.paths import Source
+from shroom.core.problems import Problems, show
 from shroom.core.word_spans import spans
 from shroom.evaluation.corruption.wordlists import words
+from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.input_files import Document
 
 #: A longer text without any frequent English word is not taken as English.
 _FEW = 6
+#: The keys of a dialogue of Wizard of Wikipedia, the source of Conv-FEVER.
+_DIALOGUE = frozenset({"chosen_topic", "dialog"})
+#: The value if the wizard used no sentence.
+_UNUSED = "no_passages_used"
 #: The beginnings of words that follow "an".
 _VOWEL = re.compile(
     r"(?!eu|one\b|once|uni(?!m)|us[aeiu]|ut[ei]|u\.|u[kns]\b)[aeiou]|hour|hono|hones|heir|8|1[18]\b",
@@ -156,6 +165,65 @@ class Pool:
             f" {text} " in f" {premise} " or (premise, text) in self._faithful
             for premise in item.premises
         )
+
+
+def read(
+    source: Source, problems: Problems | None = None, edition: Edition | Source | None = None
+) -> list[Item]:
+    """Return the items of a source in SHROOM's format, or with dialogues of Wizard of Wikipedia."""
+    problems = Problems() if problems is None else problems
+    files: dict[str, list[tuple[Datapoint, str]]] = {}
+
+    def without_dialogues(documents: list[Document]) -> list[Document]:
+        rest = []
+        for document in documents:
+            data = document.read(Problems())
+            if data is None or not document.row_at(data, 0).keys() >= _DIALOGUE:
+                rest.append(document)
+            else:
+                dialogues = enumerate(document.items(problems) or ())
+                files[document.base] = [*_responses(dialogues, document.file, problems)]
+        return rest
+
+    for file in read_files(source, problems, without_dialogues, edition):
+        files[file.base] = [(point, "") for point in file.datapoints]
+    return [
+        Item(point, knowledge, base, index)
+        for base, points in sorted(files.items())
+        for index, (point, knowledge) in enumerate(points)
+    ]
+
+
+def _responses(
+    dialogues: Iterable[tuple[int, Any]], file: str, problems: Problems
+) -> Iterator[tuple[Datapoint, str]]:
+    """Yield each response of a wizard as a faithful datapoint, with the dialogue's knowledge."""
+    for index, dialogue in dialogues:
+        turns = dialogue.get("dialog") if isinstance(dialogue, dict) else None
+        if not isinstance(turns, list) or not all(map(_is_turn, turns)):
+            expected, actual = "a dialogue with a list of turns, each with its text", show(dialogue)
+            problems.add("item-object", file, expected, actual, index=index, key="dialog")
+            continue
+        passages = [turn.get("retrieved_passages") for turn in turns]
+        knowledge = "\n".join(_texts([dialogue.get("chosen_topic_passage"), passages]))
+        for place, turn in enumerate(turns):
+            checked = [text for text in _texts(turn.get("checked_sentence")) if text != _UNUSED]
+            if "wizard" in str(turn.get("speaker")).lower() and checked and checked[0]:
+                premise = "\n".join([checked[0], *(earlier["text"] for earlier in turns[:place])])
+                yield pair(premise, turn["text"], 0.0, "human"), knowledge
+
+
+def _is_turn(turn: Any) -> bool:
+    return isinstance(turn, dict) and isinstance(turn.get("text"), str)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a value, which may be lists and objects inside each other."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _texts(part)
 
 
 def _content(listed: Sequence[Token]) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shroom.core.problem_codes import CODES, ERROR, WARNING, Code
+from shroom.core.problem_codes import ERROR, WARNING, Code
 from shroom.scoring.result import Plain
 
 #: How many places of a finding are stored, and how many of them are shown.
@@ -39,7 +39,6 @@ _WARNINGS = {
     "shared-near": "check the pair, and remove the item from one of the splits",
     "shared-input": "put all items with the same input into one split",
     "shared-answer": "find out which of the two files is right",
-    "shared-id": "give each item its own id, the same in all files",
     "unit-missing": "put the data file next to the gold file, or add the key to the gold rows",
     "annotator-constant": "check this annotator's work",
     "annotator-random": "check this annotator's work",
@@ -49,12 +48,11 @@ CHECKS = {
     **{code: Code(ERROR, fix) for code, fix in _ERRORS.items()},
     **{code: Code(WARNING, fix) for code, fix in _WARNINGS.items()},
 }
-_ALL = {**CODES, **CHECKS}
 
 
 @dataclass(frozen=True)
 class Finding(Plain):
-    """One finding; the code is one of CHECKS, or one of the data set's reader."""
+    """One finding; the code is one of CHECKS."""
 
     code: str
     count: int
@@ -66,24 +64,15 @@ class Finding(Plain):
 
     @property
     def severity(self) -> str:
-        return _ALL[self.code].severity
+        return CHECKS[self.code].severity
 
     @property
     def fix(self) -> str:
-        return self.own_fix or _ALL[self.code].fix
-
-    @property
-    def row(self) -> tuple[str, ...]:
-        more = " …" if self.places and self.count > _SHOWN else ""
-        return (f"{self.about} [{self.code}]", f"{self._shown}{more}", self.severity, self.fix)
+        return self.own_fix or CHECKS[self.code].fix
 
     @property
     def lines(self) -> list[str]:
         rest = self.count - min(len(self.places), _SHOWN)
         more = f" and {rest} more" if rest else ""
-        place = [f"    {self._shown}{more}"] if self.places else []
+        place = [f"    {', '.join(self.places[:_SHOWN])}{more}"] if self.places else []
         return [f"  {self.severity}: {self.about} [{self.code}]", *place, f"    to fix: {self.fix}"]
-
-    @property
-    def _shown(self) -> str:
-        return ", ".join(self.places[:_SHOWN])

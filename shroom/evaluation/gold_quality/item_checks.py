@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Label, Reference
 from shroom.core.printing import counted
-from shroom.evaluation.gold_quality.findings import CHECKS, PLACES, Finding
-from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys
-from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.evaluation.gold_quality.votes import (
+from shroom.evaluation.gold_quality.findings import CHECKS, Finding
+from shroom.evaluation.gold_quality.rows import (
+    GoldFile,
+    annotation_keys,
     annotators_of,
     characters,
     hard_spans,
@@ -23,9 +23,9 @@ from shroom.evaluation.gold_quality.votes import (
     probabilities,
     soft_spans,
 )
+from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.metrics.agreement import counted as votes_counted
 from shroom.scoring.column_checks import against_votes
-from shroom.scoring.column_names import reworded
 from shroom.scoring.item_values import id_in
 from shroom.scoring.kinds.binary import read_votes
 from shroom.scoring.kinds.span_values import (
@@ -52,13 +52,7 @@ _CODES = {
 
 
 def findings(file: GoldFile) -> Iterator[Finding]:
-    """Yield the problems of the reader of a file, and the findings in its rows, also of no row."""
-    for code in sorted(file.problems.codes):
-        own = [problem for problem in file.problems if problem.code == code]
-        expected = "; ".join(dict.fromkeys(problem.expected for problem in own))
-        places = tuple(f"item {problem.index}" for problem in own[:PLACES])
-        about = f"{counted(len(own), 'row')} with format problems: expected {expected}"
-        yield Finding(code, len(own), about, places)
+    """Yield the findings in the rows of a file, also of no row."""
     checks = [_ids(file), _texts(file)]
     if file.is_annotated:
         checks += [_keys(file), _annotation(file), _BY_KIND[file.kind](file)]
@@ -150,17 +144,12 @@ def _annotation(file: GoldFile) -> Iterator[Finding]:
 def _binary(file: GoldFile) -> Iterator[Finding]:
     rows, p = file.rows, probabilities(file)
     label = np.array(read_votes([row.get("label") for row in rows])[0], np.int8)
-    has_none = file.where(lambda row: row.get("label") is None and row.get(P) is None)
-    annotated = file.annotated & ~has_none
     words = [f'"{word}"' for word in file.edition.own_labels or LABELS]
     label_key, p_key = map(file.edition.item.key, ("label", P))
-    about = f"with votes but no {label_key} and no {p_key}"
-    fix = f"compute {label_key} and {p_key} from the votes"
-    yield file.finding("label-value", file.annotated & has_none, about, fix=fix)
     about = f"whose {label_key} is not {' or '.join(words)}"
-    yield file.finding("label-value", annotated & (label < 0), about, "label")
+    yield file.finding("label-value", file.annotated & (label < 0), about, "label")
     about = f"whose {p_key} is not a number in [0, 1]"
-    yield file.finding("p-value", annotated & np.isnan(p), about, P)
+    yield file.finding("p-value", file.annotated & np.isnan(p), about, P)
     are_wrong = file.where(lambda row: bool(read_votes(row.get("labels"))[1]))
     are_lists = file.where(lambda row: isinstance(row.get("labels"), (list, dict)))
     fix = f"write the votes as a list, such as [{', '.join(words)}]"
@@ -168,23 +157,10 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     yield file.finding("label-value", are_wrong & ~are_lists, about, "labels", fix)
     about = "with a vote that is neither a label nor missing"
     yield file.finding("vote-value", are_wrong & are_lists, about, "labels")
-    if not any("labels" in row for row in rows):
-        yield from _other_votes(file)
     yield from _contradictions(file, label, p)
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], label_key, so)
     yield from _one_class(p[~np.isnan(p)], p_key, "rho is undefined")
-
-
-def _other_votes(file: GoldFile) -> Iterator[Finding]:
-    """Yield other keys than the edition's key of votes that have votes."""
-    row = reworded(file.rows[0], {}, file.edition.own_labels, labels=tuple(file.rows[0]))
-    for key, value in row.items():
-        votes, faults = read_votes(value)
-        if not faults and {0, 1}.intersection(votes):
-            about = f'with votes under the key "{key}", which is ignored'
-            fix = f'set keys = {{labels = "{key}"}} under [item] in the edition, or rename the key'
-            yield file.finding("vote-value", [key in row for row in file.rows], about, fix=fix)
 
 
 def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Iterator[Finding]:
@@ -195,22 +171,14 @@ def _contradictions(file: GoldFile, label: NDArray[Any], p: NDArray[Any]) -> Ite
     odd = {"label-p": np.flatnonzero(against_p), **against_votes(table)}
     usual = Label.HALLUCINATION.value
     flagged = next((f'"{word}"' for word in file.edition.own_labels), usual)
-    is_clear = (label >= 0) & (p != 0.5)
-    # Another order of the edition's labels exchanges labels and votes alike.
-    may_be_exchanged = file.edition.own_labels and not len(odd.get("label-votes", ()))
     for code, about in (
         ("label-p", "label contradicts p"),
         ("label-votes", "label differs from the majority vote"),
         ("p-votes", f"p differs from the share of votes for {flagged}"),
     ):
         is_odd = np.isin(np.arange(len(label)), odd.get(code, ()))
-        is_all = (is_clear & is_odd).sum() > 1 and not (is_clear & ~is_odd).any()
-        order = ""
-        if is_all and may_be_exchanged:
-            order = "; this concerns all items whose p is not 1/2, so check the order of the "
-            order += "labels in the edition"
         fix = CHECKS[code].fix.replace(usual, flagged)
-        yield file.finding(code, is_odd, f"whose {about}{order}", fix=fix)
+        yield file.finding(code, is_odd, f"whose {about}", fix=fix)
 
 
 def _one_class(values: NDArray[Any], what: str, so: str) -> Iterator[Finding]:
@@ -250,31 +218,25 @@ def _spans(file: GoldFile) -> Iterator[Finding]:
         ("span-votes", f"with spans that contradict the {share}"),
         ("annotation-outside", "with an annotation past the end of the text"),
     ):
-        got = next((own[code] for own in faults if code in own), "")
-        yield file.finding(code, [code in own for own in faults], about + got)
+        yield file.finding(code, [code in own for own in faults], about)
     annotated = [row for row, is_annotated in zip(file.rows, file.annotated) if is_annotated]
     if len(annotated) > 1 and not any(row.get(key) for row in annotated for key in keys):
         about = "no item has a span, so a system that marks nothing gets a perfect score"
         yield Finding("one-class", len(annotated), about)
 
 
-def _span_faults(row: Mapping[str, Any], kind: str, labels: Sequence[str]) -> dict[str, str]:
-    """Return the codes of what is wrong with the spans of a row, with the value of some."""
+def _span_faults(row: Mapping[str, Any], kind: str, labels: Sequence[str]) -> set[str]:
+    """Return the codes of what is wrong with the spans of a row."""
     given = {key: row[key] for key in _SPAN_KEYS[kind] if row.get(key) is not None}
     read = [read_spans(value, _FORMS[key], labels) for key, value in given.items()]
-    faults = {
-        _CODES[it.code]: f"; got {it.form(it.value)}"
-        for _, own in read
-        for it in own
-        if it.code in _CODES
-    }
+    faults = {_CODES[it.code] for _, own in read for it in own if it.code in _CODES}
     hyp = text_of(row, "hyp")
     ends = [span.end for spans, _ in read for span in spans or ()]
     if isinstance(row.get("hyp"), str) and max(ends, default=0) > len(hyp):
-        faults["span-outside"] = ""
+        faults.add("span-outside")
     if hyp and any(other_unit(hyp, quote) is not None for quote in quotes(row)):
-        faults["span-text"] = ""
-    return faults | dict.fromkeys(_span_contradictions(row, kind, hyp), "")
+        faults.add("span-text")
+    return faults | {*_span_contradictions(row, kind, hyp)}
 
 
 def _span_contradictions(row: Mapping[str, Any], kind: str, hyp: str) -> Iterator[str]:

@@ -2,27 +2,182 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import PurePath
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
 
+from shroom.core.extras import install_hint
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.evaluation.gold_quality.findings import PLACES, Finding
 from shroom.evaluation.gold_quality.item_checks import answer, findings
-from shroom.evaluation.gold_quality.power import detectable
-from shroom.evaluation.gold_quality.results import FileQuality, GoldQuality
-from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys, read_gold
+from shroom.evaluation.gold_quality.power import Detectable, detectable
+from shroom.evaluation.gold_quality.rows import (
+    GoldFile,
+    annotation_keys,
+    are_of_people,
+    named_votes,
+    read_gold,
+)
 from shroom.evaluation.gold_quality.sharing import Shared, can_look_for_near, shared
-from shroom.evaluation.gold_quality.votes import are_of_people, named_votes
 from shroom.metrics.intervals import Intervals
-from shroom.metrics.leave_one_out import left_out, usual_correlation
+from shroom.metrics.leave_one_out import LeftOut, left_out, usual_correlation
+from shroom.scoring.display.text import confidence, doubts, figure, how_made, in_words, number
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import file_beside, resolve
-from shroom.scoring.rows import TEXTS
+from shroom.scoring.result import Plain, Result
+from shroom.scoring.tables import Estimate, Row, Table
+
+
+@dataclass(frozen=True)
+class FileQuality(Plain):
+    file: str
+    form: str
+    kind: str
+    n: int
+    annotated: bool
+    findings: list[Finding]
+    shared: list[Shared]
+    annotators: list[LeftOut]
+    are_people: bool
+    detectable: list[Detectable]
+
+    @property
+    def errors(self) -> int:
+        return sum(finding.severity == ERROR for finding in self.findings)
+
+    @property
+    def warnings(self) -> int:
+        return len(self.findings) - self.errors
+
+    def row(self) -> Row:
+        known = (it for it in self.detectable if it.difference is not None)
+        least = ", ".join(f"{it.metric} {number(it.difference)}" for it in known)
+        shown = least or ("none" if self.annotated else "not annotated")
+        return (self.file, self.n, self.errors, self.warnings, shown)
+
+    def record(self) -> dict[str, Any]:
+        counts = {"items": self.n, "errors": self.errors, "warnings": self.warnings}
+        differences = {f"detectable_{it.metric}": it.difference for it in self.detectable}
+        return {"file": self.file, **counts, **differences}
+
+    def tables(self, ci: str) -> Iterator[Table]:
+        kind = self.kind if self.annotated else "not annotated"
+        lines = [line for finding in self.findings for line in finding.lines]
+        title = f"{self.file}: {self.form}, {kind}, {counted(self.n, 'item')}"
+        yield Table(title, notes=lines or ["  no problem found"])
+        if self.annotators:
+            head = "annotator" if self.are_people else "position in the list"
+            heads = head, "items", "yes", "others", "agreement", "correlation"
+            yield Table("", heads, [*map(_annotator, self.annotators)], ci=ci, indent=2)
+        if self.detectable:
+            least = "detectable difference", "on this gold", "systems differ on"
+            yield Table("", least, [one.row for one in self.detectable], indent=2)
+
+
+def _annotator(one: LeftOut) -> Row:
+    rates = Estimate(one.rate), Estimate(one.others_rate)
+    agreement = Estimate(one.agreement, one.agreement_ci)
+    return (one.name, one.n, *rates, agreement, Estimate(one.correlation, one.correlation_ci))
+
+
+@dataclass(frozen=True, repr=False)
+class GoldQuality(Result):
+    files: list[FileQuality]
+    intervals: Intervals
+    near: bool
+    #: The files that were left out.
+    left_out: Problems = field(default_factory=Problems)
+    keys = ("ok", "errors", "warnings", "near", "files", "**intervals", "left_out")
+    listed = "files"
+    panels_by = "of_gold"
+    figures_after = 1
+    heading = "Gold quality"
+
+    def __repr__(self) -> str:
+        parts = ((len(self.files), "file"), (self.errors, "error"), (self.warnings, "warning"))
+        return f"GoldQuality({', '.join(counted(count, thing) for count, thing in parts)})"
+
+    @property
+    def errors(self) -> int:
+        return sum(file.errors for file in self.files)
+
+    @property
+    def warnings(self) -> int:
+        return sum(file.warnings for file in self.files)
+
+    @property
+    def ok(self) -> bool:
+        return not self.errors
+
+    @property
+    def verdict(self) -> str:
+        """Whether the gold can be used, its errors, and the smallest detectable difference."""
+        counts = ", ".join(
+            counted(count, thing) if count else f"no {thing}s"
+            for count, thing in ((self.errors, "error"), (self.warnings, "warning"))
+        )
+        can = f"The gold can be used: {counts}."
+        if self.errors:
+            can = f"Correct the gold before using it: {counts}; errors make scores "
+            can += "undefined or wrong."
+        return f"{can} {self._smallest()}"
+
+    def _smallest(self) -> str:
+        what = "The smallest difference that a test on this gold can detect"
+        differences: dict[str, list[float]] = {}
+        for one in chain.from_iterable(file.detectable for file in self.files):
+            if one.difference is not None and one.difference < 1:
+                differences.setdefault(one.metric, []).append(one.difference)
+        if not differences:
+            return f"{what} is unknown."
+        least = []
+        for name, values in differences.items():
+            ends = dict.fromkeys(map(figure, (min(values), max(values))))
+            least.append(f"{' to '.join(ends)} in {name}")
+        of = ", depending on the file" if any(" to " in it for it in least) else ""
+        return f"{what} in 4 of 5 cases is {in_words(least, len(least))}{of}."
+
+    def tables(self) -> list[Table]:
+        heads = ("", "items", "errors", "warnings", "detectable")
+        ci = confidence(self.intervals)
+        return [
+            Table(heads=heads, rows=[file.row() for file in self.files]),
+            *(table for file in self.files for table in file.tables(ci)),
+            Table(notes=[f"- {note}" for note in self._notes()]),
+        ]
+
+    def _notes(self) -> Iterator[str]:
+        voted = [file for file in self.files if file.annotators]
+        if not self.near and any(file.shared for file in self.files):
+            missing = "the search for near-duplicates was skipped, because datasketch is missing"
+            yield f"{missing}: {install_hint('data')}"
+        if voted:
+            others = "of the other annotators"
+            share = f"of the annotator's votes with the share of yes votes {others}"
+            yield f"agreement: the share of votes that agree with the majority {others}"
+            yield f"correlation: {share}; 0 for random votes"
+        if not all(file.are_people for file in voted):
+            why = "so a position in the list may stand for several people"
+            yield f"the votes do not name their annotators, {why}"
+        detectable = [one for file in self.files for one in file.detectable]
+        if detectable:
+            test = "a two-sided paired test of two systems detects at the 5% level in 4 of 5 cases"
+            ways = "; or if ".join(dict.fromkeys(one.assumption for one in detectable))
+            yield f"detectable: the smallest score difference that {test}, if {ways}"
+        if any(one.difference is None for one in detectable):
+            needs = "votes of two annotators who differ, or items of both classes"
+            yield f"an unknown detectable difference (–) needs {needs}"
+        if voted and self.intervals.resamples:
+            yield how_made(self.intervals, counted(self.intervals.resamples, "resample"))
+            yield from doubts(
+                (f"{one.name}, correlation", one.correlation_ci)
+                for file in voted
+                for one in file.annotators
+            )
 
 
 def gold_quality(
@@ -40,8 +195,8 @@ def gold_quality(
         A file, a folder, a zip or a pipe. Several files are compared with each other. If labels
         are in separate files, the texts are taken from the data next to them.
     edition : Edition, str or path, optional
-        The shared task; by default the ``edition.toml`` next to the gold, otherwise the edition or
-        data set recognised by the rows of each file.
+        The shared task; by default the ``edition.toml`` next to the gold, otherwise the edition
+        recognised by the rows of each file.
     against : sequence of path
         Other splits that are searched for the items of the gold.
     intervals : Intervals, optional
@@ -79,7 +234,6 @@ def gold_quality(
     named = {file.place for file in others}
     others += [file for file in files if len(files) > 1 and file.place not in named]
     near = bool(others) and can_look_for_near()
-    times = Counter(PurePath(place).name for place in {it.place for it in (*files, *others)})
     qualities = []
     for file in files:
         name, pairs, contradictions = file.split_and_track, [], [*_without_units(file, files)]
@@ -90,20 +244,20 @@ def gold_quality(
                 continue
             # Unlabelled data next to the gold may be large, so near duplicates would take minutes.
             is_near = near and (is_named or other.is_annotated)
-            title = other.name if times[other.name] == 1 else other.file
+            title = other.file if is_named else other.name
             pair = shared(file.texts, other.texts, title, near=is_near)
-            is_one_split = name[0] == other_name[0] != ""
-            if is_one_split:
+            if name[0] == other_name[0] != "":
                 pair = replace(pair, inputs={})  # tracks may have the same inputs
             pairs.append(pair)
-            contradictions += _contradictions(file, other, pair, is_one_split=is_one_split)
+            if file.is_annotated and other.is_annotated and file.edition == other.edition:
+                contradictions.append(_contradiction(file, other, pair))
         qualities.append(_of_file(file, pairs, contradictions, settings))
     return GoldQuality(qualities, settings, near, problems)
 
 
 def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> Iterator[Finding]:
     """Yield a finding if the edition has units but neither the gold nor its data has them."""
-    key = "" if file.is_data_set else file.edition.item.unit
+    key = file.edition.item.unit
     own = {theirs: ours for ours, theirs in file.edition.item.keys.items()}.get(key, key)
     alike = [it for it in files if it.split_and_track == file.split_and_track]
     if key and file.is_annotated and all(row.get(own) is None for it in alike for row in it.rows):
@@ -112,27 +266,12 @@ def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> Iterator[Findin
         yield Finding("unit-missing", len(file.rows), about)
 
 
-def _contradictions(
-    file: GoldFile, other: GoldFile, pair: Shared, *, is_one_split: bool
-) -> Iterator[Finding]:
-    """Yield contradictions with another file: answers to the same item, and ids."""
-    same, rows = pair.exact, range(len(file.rows))
-    if file.is_annotated and other.is_annotated and file.edition.name == other.edition.name:
-        own, theirs = ([answer(row, it) for row in it.rows] for it in (file, other))
-        differ = [row in same and own[row] != theirs[same[row]] for row in rows]
-        yield file.finding("shared-answer", differ, f"with a different annotation in {pair.file}")
-    if is_one_split:
-        differ = [row in same and file.ids[row] != other.ids[same[row]] for row in rows]
-        yield file.finding("shared-id", differ, f"with a different id in {pair.file}")
-    if file.edition.item.id == "string":
-        by_id = {id_: row for id_, row in zip(other.ids, other.rows) if id_ is not None}
-        there = [by_id.get(id_, {}) for id_ in file.ids]
-        differ = [
-            any(key in row and key in it and row[key] != it[key] for key in TEXTS)
-            for row, it in zip(file.rows, there)
-        ]
-        about = f"with an id that belongs to another item in {pair.file}"
-        yield file.finding("shared-id", differ, about)
+def _contradiction(file: GoldFile, other: GoldFile, pair: Shared) -> Finding:
+    """Return the items with another annotation in another file."""
+    own, theirs = ([answer(row, it) for row in it.rows] for it in (file, other))
+    there = pair.exact.get
+    differ = [(at := there(row)) is not None and own[row] != theirs[at] for row in range(len(own))]
+    return file.finding("shared-answer", differ, f"with a different annotation in {pair.file}")
 
 
 def _of_file(
@@ -169,9 +308,6 @@ def _of_file(
         kind=file.kind,
         n=len(file.rows),
         annotated=file.is_annotated,
-        left_out=file.left_out,
-        texts_of=file.texts_of,
-        units=None if file.units is None else len(set(file.units)),
         findings=sorted(
             (finding for finding in listed if finding.count),
             key=lambda finding: finding.severity != ERROR,

@@ -1,11 +1,11 @@
-"""The rows of a gold of any edition or data set, with the kit's own keys."""
+"""The rows of a gold of any edition, with the kit's own keys, and the votes in them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -16,16 +16,21 @@ from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
-from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.evaluation.gold_quality.findings import PLACES, Finding
-from shroom.evaluation.gold_quality.sharing import Texts
-from shroom.scoring.data_set_forms import form_of
+from shroom.evaluation.gold_quality.sharing import Texts, text_of
+from shroom.metrics.agreement import MISSING
+from shroom.metrics.base import Floats
+from shroom.metrics.leave_one_out import NamedVotes
+from shroom.scoring.data_set_forms import another_form, form_of
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import NAMES, built_in
 from shroom.scoring.input_files import JSON, TABLES, Document, documents_among_others
+from shroom.scoring.item_values import problem_of_p
 from shroom.scoring.kinds.base import kind_of
+from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, read_spans
 from shroom.scoring.kinds.spans import ANNOTATIONS
-from shroom.scoring.rows import TEXTS, P, Role
+from shroom.scoring.rows import P, Role
+from shroom.scoring.votes import by_annotator, named
 
 #: Whether each row is odd.
 Odd = Sequence[bool] | NDArray[Any]
@@ -49,11 +54,6 @@ class GoldFile:
     file: str
     edition: Edition
     rows: list[dict[str, Any]]
-    units: Sequence[Hashable] | None = None
-    left_out: int = 0
-    problems: Problems = field(default_factory=Problems)
-    texts_of: str = ""
-    is_data_set: bool = False
 
     @property
     def kind(self) -> str:
@@ -70,7 +70,7 @@ class GoldFile:
     @property
     def split_and_track(self) -> tuple[str, str]:
         """The split and track in its name, empty if it has none."""
-        name = None if self.is_data_set else self.edition.guess(self.name)
+        name = self.edition.guess(self.name)
         return ("", "") if name is None else name.key
 
     @property
@@ -123,23 +123,21 @@ class GoldFile:
 
 
 def read_gold(source: Source, edition: Edition | None, problems: Problems) -> list[GoldFile]:
-    """Return the files of a gold with their rows, each read by its edition or data set."""
+    """Return the files of a gold with their rows, each read by its edition."""
     documents = documents_among_others(source, problems, endings=(*JSON, *TABLES))
-    read = [_read(document, source, edition, problems) for document in documents]
+    read = [_read(document, edition, problems) for document in documents]
     files = [file for file in read if file is not None]
     if problems.errors:
         raise InvalidInput(problems)
     if not files:
         raise ShroomError(
-            f"{printable(str(source))}: no file has the format of an edition or a data set; "
+            f"{printable(str(source))}: no file has the format of an edition; "
             "specify the edition with --edition"
         )
     return _with_texts(files)
 
 
-def _read(
-    document: Document, source: Source, edition: Edition | None, problems: Problems
-) -> GoldFile | None:
+def _read(document: Document, edition: Edition | None, problems: Problems) -> GoldFile | None:
     """Return the rows of a document; ``None`` if it is not gold."""
     if (data := document.read(problems)) is None:
         return None
@@ -147,26 +145,23 @@ def _read(
     if not first and not document.member:
         document.items(problems)  # reports why there is no first row
         return None
-    other = form_of(first) if edition is None else None
-    if other is not None and other not in NAMES:
-        return _of_data_set(other, document, source, problems)
     fitting = edition or next((it for it in map(built_in, NAMES) if _fits(first, it)), None)
-    found = f"keys {show(sorted(first))}"
+    found, code = f"keys {show(sorted(first))}", "key-missing"
+    if edition is None and form_of(first) not in NAMES and (other := another_form(first)):
+        fitting, found, code = None, other, "other-form"
     if first and fitting is not None:
         own = Problems()
         file = GoldFile(document.file, fitting, _rows(document, fitting, own))
         roles = (Role.GOLD, Role.DATA)
-        is_meant = not document.member or any(fitting.parse(document.base, role) for role in roles)
-        if is_meant and own.errors:
+        if not document.member or any(fitting.parse(document.base, role) for role in roles):
             problems.extend(own)
-        # Labels without texts in a folder may as well be predictions.
-        if is_meant or (file.has_texts and not own.errors):
             return file
-        found = "labels without texts, in a file with an unknown name"
-        if own.errors:
-            found = "an unreadable file"
-    form = edition.name if edition else "an edition (with its [item] keys) or a data set"
-    code = "file-ignored" if document.member else "key-missing"
+        # Labels without texts in a folder may as well be predictions.
+        if file.has_texts and not own.errors:
+            return file
+        found = "labels without texts, or an unreadable file, with an unknown name"
+    form = edition.name if edition else "an edition (with its [item] keys)"
+    code = "file-ignored" if document.member else code
     problems.add(code, document.file, f"rows in the format of {form}", found)
     return None
 
@@ -177,32 +172,6 @@ def _rows(document: Document, edition: Edition, problems: Problems) -> list[dict
         if not isinstance(item, dict) and item is not BROKEN:  # which is reported
             problems.add("item-object", document.file, "an object", show(item), index=index)
     return [item for item in items if isinstance(item, dict)]
-
-
-def _of_data_set(
-    name: str, document: Document, source: Source, problems: Problems
-) -> GoldFile | None:
-    """Return the judged items of a data set's file, as its default view has them."""
-    if name not in DATA_SETS or not data_set(name).views:
-        problems.add("file-ignored", document.file, "annotated items", name)
-        return None
-    found = data_set(name)
-    is_alone = isinstance(document.content, Path) and not found.is_linked
-    where = document.content if is_alone else source
-    own = Problems(limit=None)
-    collection, view = found.read(where, problems=own), found.view()
-    names = document.file, str(where)
-    records = next((it.records for it in collection.by_file if it.file in names), [])
-    rows = [
-        {key: getattr(point, key) for key in TEXTS}
-        | {"label": point.label.value if point.label else None, P: point.p}
-        for point in view.datapoints(records)
-    ]
-    if not rows:
-        problems.add("file-ignored", document.file, "annotated items", "none")
-        return None
-    units, left_out, form = view.units(records), view.left_out(records), Edition(name, name, 0)
-    return GoldFile(document.file, form, rows, units, left_out, own, is_data_set=True)
 
 
 def _with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
@@ -217,8 +186,8 @@ def _with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
 def _lender(file: GoldFile, lenders: Sequence[GoldFile]) -> GoldFile | None:
     ids = {*file.ids} - {None}
     common = {it: len(ids.intersection(it.ids)) for it in lenders if not ids.isdisjoint(it.ids)}
-    names = {it: SequenceMatcher(None, file.name, it.name).ratio() for it in common}
-    return max(common, key=lambda it: (common[it], names[it]), default=None)
+    alike = {it: it.split_and_track == file.split_and_track for it in common}
+    return max(common, key=lambda it: (common[it], alike[it]), default=None)
 
 
 def _joined(file: GoldFile, lender: GoldFile) -> GoldFile:
@@ -227,4 +196,76 @@ def _joined(file: GoldFile, lender: GoldFile) -> GoldFile:
         by_id = dict(reversed([*zip(lender.ids, lender.rows)]))
         texts = [{} if id_ is None else by_id.get(id_, {}) for id_ in file.ids]
     rows = [{**text, **row} for text, row in zip(texts, file.rows)]
-    return replace(file, rows=rows, texts_of=lender.name)
+    return replace(file, rows=rows)
+
+
+def are_of_people(file: GoldFile) -> bool:
+    """Return whether votes have the names of annotators; in a list they only have positions."""
+    return file.kind != "binary" or any(isinstance(row.get("labels"), dict) for row in file.rows)
+
+
+def item_votes(file: GoldFile) -> NamedVotes | None:
+    """Return the votes on whole items, if any; a marked span counts as a yes to its text."""
+    if file.kind == "binary":
+        cast = [named(row.get("labels")) for row in file.rows]
+    else:
+        people = [annotators_of(row, file.kind) for row in file.rows]
+        cast = [{name: int(bool(it)) for name, it in own.items()} for own in people]
+    names, votes = by_annotator(cast)
+    return NamedVotes.of_items(votes, names) if (votes != MISSING).any() else None
+
+
+def probabilities(file: GoldFile) -> Floats:
+    """Return the p of each row, ``nan`` unless it is a number in [0, 1]."""
+    values = (row.get(P) for row in file.rows)
+    return np.array([np.nan if problem_of_p(value) else value for value in values], float)
+
+
+def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return the marks of each annotator of a text: spans, or the marked text."""
+    value = row.get("annotations" if kind == "spans" else "raw_annots")
+    people = value if isinstance(value, dict) else {}
+    if kind == "spans":
+        return {str(name): hard_spans(marked) for name, marked in people.items()}
+    texts = {str(name): str(marked or "") for name, marked in people.items()}
+    return {name: text.replace("|", "").strip() for name, text in texts.items()}
+
+
+def hard_spans(value: Any) -> Sequence[HardSpan]:
+    """Return spans without probabilities, none if any is malformed."""
+    return read_spans(value, HardSpan)[0] or ()
+
+
+def soft_spans(row: Mapping[str, Any]) -> Sequence[SoftSpan]:
+    """Return the spans of ``soft_labels``, none if any is malformed."""
+    return read_spans(row.get("soft_labels"), SoftSpan)[0] or ()
+
+
+def characters(spans: Sequence[HardSpan] | Sequence[SoftSpan], length: int) -> Floats:
+    """Return the probability of each character; the last of overlapping spans counts."""
+    values = np.zeros(length)
+    for start, end, *prob in spans:
+        values[start:end] = prob or 1.0
+    return values
+
+
+def named_votes(file: GoldFile) -> NamedVotes | None:
+    """Return the votes with a column for each annotator: on items, or on characters of texts."""
+    if file.kind != "spans":
+        return item_votes(file)
+    people = [annotators_of(row, file.kind) for row in file.rows]
+    names = sorted({*chain(*people)})
+    votes, text, size = [], [], []
+    for place, (row, marked) in enumerate(zip(file.rows, people)):
+        length = len(text_of(row, "hyp"))
+        ends = {min(end, length) for spans in marked.values() for span in spans for end in span}
+        cuts = sorted({0, length, *ends})
+        for start, end in zip(cuts, cuts[1:]):
+            yes = {it: any(a <= start and end <= b for a, b in own) for it, own in marked.items()}
+            votes.append([yes.get(name, MISSING) for name in names])
+            text.append(place)
+            size.append(end - start)
+    if not names or not votes:
+        return None
+    places, sizes = np.array(text, np.intp), np.array(size, float)
+    return NamedVotes(names, np.array(votes, np.int8), places, sizes)
