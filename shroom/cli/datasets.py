@@ -14,7 +14,6 @@ from shroom.cli.options import (
     DATA_SET_NAMES,
     INPUT,
     OUTPUT,
-    Number,
     flag,
     format_option,
     interval_options,
