@@ -54,7 +54,6 @@ class Description(Result):
     contents: Contents
     problems: Problems
     how: Intervals
-    panels_by = "of_description"
 
     def __repr__(self) -> str:
         return f"Description({self.verdict.removesuffix('.')})"

@@ -10,28 +10,19 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, printable
 from shroom.core.registry import unknown_name
 from shroom.report.figure_files import Panel, inline, on_axes
-from shroom.report.report_plots import differences, forest, forests, of_ranks, with_star
-from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability, legend
+from shroom.report.report_plots import differences, forests, of_ranks, with_star
+from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability
 from shroom.scoring.display import html
 from shroom.scoring.display.html import LIGHT, inside
-from shroom.scoring.display.text import number, shortened
+from shroom.scoring.display.text import number
 from shroom.scoring.result import Result
-from shroom.scoring.tables import Estimate
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
 Panels = dict[str, list[Panel]]
-#: The largest number of labels that are drawn, and of letters of each.
-_LABELS, _LABEL_LETTERS = 20, 30
-#: Number of bars of a histogram of p.
-_BARS = 20
-#: The range of the share of items on which two systems differ, in percent.
-_SHARES = range(2, 42, 2)
 #: The folder of the report's template and of the script.
 TEMPLATES = Path(__file__).parent / "templates"
 #: The largest number of figures in a notebook view, and of rows of a figure.
@@ -156,14 +147,6 @@ def of_comparisons(comparisons: Any) -> Panels:
     return {"comparison": [it for name, of in by_track.items() for it in differences(name, of)]}
 
 
-def of_agreement(agreement: Any) -> Panels:
-    plots = []
-    for gold in agreement.results:
-        rows = {name or "all items": it.estimates for name, it in gold.parts.items()}
-        plots += forests(gold.title, gold.whole.n, rows)
-    return {"agreement": plots}
-
-
 def of_calibration(calibration: Any) -> Panels:
     plots = []
     for result in calibration.results:
@@ -176,45 +159,6 @@ def of_calibration(calibration: Any) -> Panels:
         panel = Panel("reliability", name, about, drawing)
         plots += with_star([panel], [(name, result.in_sample, result.n)])
     return {"reliability": plots}
-
-
-def of_predictions(predictions: Any) -> Panels:
-    plots = []
-    for name, rows in predictions.rows.items():
-        flagged = np.array([row["label"] == "Hallucination" for row in rows])
-        p = np.array([row["p(Hallucination)"] for row in rows], float)
-        about = f"Predictions labelled Hallucination: {int(flagged.sum())} of {len(rows)}."
-        drawing = partial(_draw_p, parts=[p[~flagged], p[flagged]])
-        plots.append(Panel(predictions.maker, name, about, drawing))
-    return {"p": plots}
-
-
-def _draw_p(axes: Any, parts: list[Any]) -> None:
-    names = ["Not Hallucination", "Hallucination"]
-    bars: Any = {"color": [LIGHT["accent"], LIGHT["second"]], "label": names, "rwidth": 0.92}
-    axes.hist(parts, np.linspace(0, 1, _BARS + 1).tolist(), stacked=True, **bars)
-    axes.set(xlim=(-0.02, 1.02), xlabel="p(Hallucination)", ylabel="predictions")
-    legend(axes)
-
-
-def of_description(description: Any) -> Panels:
-    plots = []
-    for field, by_label in description.contents.labels.items():
-        about = "; ".join(f"{name}: {count}" for name, count in by_label.items())
-        listed = [*by_label.items()][:_LABELS]
-        shown = [(shortened(name, _LABEL_LETTERS), count) for name, count in listed]
-        drawing = partial(_draw_labels, counts=shown) if shown else None
-        plots.append(Panel(field, description.dataset, about, drawing, len(shown)))
-    return {"labels": plots}
-
-
-def _draw_labels(axes: Any, counts: list[tuple[str, int]]) -> None:
-    names, numbers = zip(*counts)
-    places = np.arange(len(names))
-    bars = axes.barh(places, numbers, height=0.7, color=LIGHT["accent"])
-    axes.bar_label(bars, padding=3, color=LIGHT["ink"])
-    axes.set_yticks(places, names)
-    axes.set(xlabel="number", xlim=(0, 1.12 * max(numbers)), ylim=(len(names) - 0.5, -0.5))
 
 
 def of_matrix(matrix: Any) -> Panels:
@@ -254,48 +198,3 @@ def _by_layer(saved: Any, name: str, head: str) -> Panel:
             axes.fill_between(*zip(*bands), color=accent, alpha=0.12, linewidth=0)
 
     return Panel(head, printable(saved.name), about, draw)
-
-
-def of_gold(quality: Any) -> Panels:
-    panels: Panels = {"annotators": [], "detectable": []}
-    for file in quality.files:
-        people = [one for one in file.listed if one.correlation is not None]
-        curves = [one for one in file.detectable if one.at(0.1) is not None]
-        panels["annotators"] += [_annotator_panel(file, people)] if people else []
-        panels["detectable"] += [_power_panel(file, curves)] if curves else []
-    return panels
-
-
-def _annotator_panel(file: Any, people: list[Any]) -> Panel:
-    cells = [Estimate(one.correlation, one.correlation_ci) for one in people]
-    lines = [(one.name, cell, False) for one, cell in zip(people, cells)]
-    who = "Each annotator" if file.are_people else "Each position in the list of votes"
-    label = "correlation with the share of the others who voted yes"
-    return forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
-
-
-def _power_panel(file: Any, curves: list[Any]) -> Panel:
-    colours = ("accent", "second", "ink")
-    values = "; ".join(
-        f"{one.metric} {number(one.at(0.1))} if the systems differ on 10% of the items, "
-        f"{number(one.difference)} if on {one.differ:.0%}"
-        for one in curves
-    )
-
-    def draw(axes: Any) -> None:
-        across = "items on which two systems differ, in %"
-        axes.set(xlabel=across, ylabel="detectable difference")
-        axes.grid(visible=True, color=LIGHT["rule"], linewidth=0.5)
-        for one, colour in zip(curves, colours):
-            points = [one.at(share / 100) or 0.0 for share in _SHARES]
-            axes.plot(list(_SHARES), points, color=LIGHT[colour], label=one.metric)
-            axes.plot(100 * one.differ, one.difference or 0.0, "o", color=LIGHT[colour])
-        axes.set_ylim(bottom=0)
-        axes.set_xlim(left=0)
-        legend(axes)
-
-    about = (
-        f"Detectable difference between two systems: {values}. Dots mark the assumed share of "
-        "items on which the systems differ."
-    )
-    return Panel("Detectable differences", file.file, about, draw)
