@@ -193,21 +193,17 @@ def _track(
     intervals: Intervals,
     trials: int,
 ) -> TrackReport:
-    """Return the report of all systems on one track; a single system has no rank."""
-    ranks: dict[str, Any] = dict.fromkeys(board.tracks, (None, None))
-    pairs: list[Comparison] = []
-    if len(ranks) > 1:
-        ranking = ranking_metrics(board.edition)
-        drawn = board.resampled(ranking, intervals)
-        places = ranked(ranking, board.scores(ranking), drawn, intervals.confidence)
-        ranks = dict(sorted(zip(board.systems, places), key=lambda place: place[1][0]))
-        board = board.chosen([*ranks])
+    """Return the report of all systems on one track."""
+    ranking, pairs = ranking_metrics(board.edition), list[Comparison]()
+    if len(board.systems) > 1:
+        places = dict(zip(board.systems, ranked(ranking, board.scores(ranking))))
+        board = board.chosen(sorted(places, key=lambda name: places[name][0]))
         pairs = compare_systems(board, metrics, intervals, trials)
     systems = []
-    for name, rank in ranks.items():
+    for name in board.systems:
         own = zip(scores[name].results, scores[name].tracks)
         result = next(result for result, track in own if track is board.tracks[name])
-        systems.append(portrait(name, result, metrics, intervals, board, rank))
+        systems.append(portrait(name, result, metrics, intervals, board))
     hard, points = list[dict[str, Any]](), list[Datapoint]()
     if board.edition.annotation.kind == "binary":
         hard = hardest(board, HARDEST)

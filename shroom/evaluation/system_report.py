@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.evaluation.board import Board, Rank
+from shroom.evaluation.board import Board
 from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold, accuracy_by_threshold
 from shroom.metrics.base import Metric
 from shroom.metrics.classification import Confusion, confusion
@@ -60,8 +60,6 @@ class SystemReport:
     whole: dict[str, Estimate]
     slices: dict[str, dict[str, tuple[int, dict[str, Estimate]]]]
     binary: BinaryReport | None
-    rank: int | None = None
-    rank_ci: tuple[int, int] | None = None
 
     def __repr__(self) -> str:
         scores = rounded({name: cell.value for name, cell in self.whole.items()})
@@ -78,7 +76,6 @@ def portrait(
     metrics: Sequence[Metric],
     intervals: Intervals,
     board: Board | None = None,
-    rank: Rank | tuple[None, None] = (None, None),
 ) -> SystemReport:
     is_binary = board is not None and board.edition.annotation.kind == "binary"
     track = board.tracks[name] if board is not None and is_binary else None
@@ -103,7 +100,7 @@ def portrait(
             for number, (word, part) in enumerate(parts.items())
         }
     binary = BinaryReport.of(track) if track else None
-    return SystemReport(name, score, measured(score.whole, score.n), slices, binary, *rank)
+    return SystemReport(name, score, measured(score.whole, score.n), slices, binary)
 
 
 def _why_no_interval(metric: Metric, n: int, intervals: Intervals) -> str:

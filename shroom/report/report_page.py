@@ -14,7 +14,7 @@ from shroom.evaluation.differences import tables_of_pairs
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import SystemReport
 from shroom.report.figure_files import Panel
-from shroom.report.report_plots import KINDS, comparison, in_sample, ranks, scores
+from shroom.report.report_plots import KINDS, comparison, in_sample, scores
 from shroom.report.results import TEMPLATES, figures, script
 from shroom.report.system_plots import OF_SYSTEM
 from shroom.scoring.display.html import document, one_table
@@ -133,7 +133,7 @@ def _track(track: TrackReport, report: Report) -> dict[str, Any]:
         "board": track.board,
         "scores": _scores(track.systems, report, first.score.floors),
         "slices": {key: _slice(track, report, key) for key in first.slices},
-        "figures": [*scores(track), *(ranks(track) if several else ())],
+        "figures": scores(track),
         "differences": differences,
         "pairs": tables_of_pairs(track.comparisons, report.intervals),
         "hardest": track.items,

@@ -97,25 +97,6 @@ def beside(
     return {f"{floor_or_reference(best)}: {best}": defined[best]} if best in defined else {}
 
 
-def ranks(track: TrackReport) -> list[Panel]:
-    rows = [(it.name, it.in_sample, it.rank, it.rank_ci) for it in track.systems if it.rank]
-    none = Panel("ranks", track.name, "there is only one system, so there are no ranks", None)
-    return [of_ranks(track.name, list(track.systems[0].whole), rows) if rows else none]
-
-
-def of_ranks(name: str, metrics: Sequence[str], rows: Sequence[tuple[str, int, Any, Any]]) -> Panel:
-    """Return a forest plot of ranks; a row has a name, in-sample items, rank and interval."""
-    lines = [(starred(row, seen), Estimate(rank, ci), False) for row, seen, rank, ci in rows]
-    places = [
-        f"{line}: {cell.value:g}" + (f", {cell.ci[0]} to {cell.ci[1]}" if cell.ci else "")
-        for line, cell, _ in lines
-    ]
-    ties = f"; ties are broken by {metrics[1]}" if len(metrics) > 1 else ""
-    words = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
-    label = "rank (1 is best)"
-    return forest("ranks", name, lines, label, {}, words=words, integers=True)
-
-
 def comparison(track: TrackReport) -> list[Panel]:
     alone = Panel("comparison", track.name, "there is only one system to compare", None)
     return differences(track.name, track.comparisons) or [alone]
@@ -147,22 +128,17 @@ def forest(
     marks: Mapping[str, float],
     *,
     about: str = "",
-    words: str = "",
-    integers: bool = False,
 ) -> Panel:
     """Return a forest plot of one metric; ``marks`` are vertical lines by name."""
     drawn = [line for line in lines if line[1].value is not None]
     parts = [f"{line}: {number(it.value)} {interval(it.ci)}".rstrip() for line, it, _ in drawn]
     parts += [f"{line}: undefined{it.why}" for line, it, _ in lines if it.value is None and it.why]
-    words = words or f"{about}{title}: {'; '.join(parts) or 'undefined'}."
-
-    draw = partial(_draw_forest, lines=drawn, label=label, marks=marks, integers=integers)
+    words = f"{about}{title}: {'; '.join(parts) or 'undefined'}."
+    draw = partial(_draw_forest, lines=drawn, label=label, marks=marks)
     return Panel(title, name, words, draw if drawn else None, len(drawn))
 
 
-def _draw_forest(
-    axes: Any, lines: list[Line], label: str, marks: Mapping[str, float], *, integers: bool
-) -> None:
+def _draw_forest(axes: Any, lines: list[Line], label: str, marks: Mapping[str, float]) -> None:
     muted, rule, accent = (LIGHT[name] for name in ("muted", "rule", "accent"))
     axes.set_ylim(len(lines) - 0.4, -1.0)
     axes.set_yticks([])
@@ -173,9 +149,6 @@ def _draw_forest(
     low, high = min([*ends, *marks.values()]), max([*ends, *marks.values()])
     room = 0.05 * (high - low) or 0.05
     axes.set_xlim(low - room, high + room)
-    if integers:
-        axes.set_xlim(0.5, high + 0.5)
-        axes.locator_params(axis="x", integer=True)
     for name, place in marks.items():
         axes.axvline(place, **{**DASHED, "linewidth": 0.9})
         side, offset = ("left", 4) if place < (low + high) / 2 else ("right", -4)
@@ -210,5 +183,4 @@ KINDS: dict[str, Callable[[TrackReport], list[Panel]]] = {
     "scores": scores,
     **{kind: _by_system(drawing) for kind, drawing in OF_SYSTEM.items()},
     "comparison": comparison,
-    "ranks": ranks,
 }

@@ -14,7 +14,7 @@ from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, printable
 from shroom.core.registry import unknown_name
 from shroom.report.figure_files import Panel, inline, on_axes
-from shroom.report.report_plots import differences, forests, of_ranks, with_star
+from shroom.report.report_plots import differences, forests, with_star
 from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability
 from shroom.scoring.display import html
 from shroom.scoring.display.html import LIGHT, inside
@@ -126,18 +126,16 @@ def of_score(score: Any) -> Panels:
 
 
 def of_leaderboard(board: Any) -> Panels:
-    kinds: Panels = {"scores": [], "ranks": []}
+    panels: list[Panel] = []
     for name, rows in board.tracks.items():
         systems = [row for row in rows if row.kind == "system"]
         others = {row.system: row.scores for row in rows if row.kind != "system"}
         cases = [(row.system, row.in_sample, row.n) for row in systems]
         scores = {row.system: row.estimates for row in systems}
-        places = [(it.system, it.in_sample, it.rank, it.rank_ci) for it in systems]
         binary = "majority label" in others
         drawn = forests(name, rows[0].n, scores, others, is_binary=binary)
-        kinds["scores"] += with_star(drawn, cases)
-        kinds["ranks"] += with_star([of_ranks(name, board.metrics, places)], cases)
-    return kinds
+        panels += with_star(drawn, cases)
+    return {"scores": panels}
 
 
 def of_comparisons(comparisons: Any) -> Panels:
