@@ -14,7 +14,7 @@ from shroom.evaluation.differences import tables_of_pairs
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import SystemReport
 from shroom.report.figure_files import Panel
-from shroom.report.report_plots import KINDS, comparison, in_sample, scores
+from shroom.report.report_plots import KINDS, comparison, scores
 from shroom.report.results import TEMPLATES, figures, script
 from shroom.report.system_plots import OF_SYSTEM
 from shroom.scoring.display.html import document, one_table
@@ -137,7 +137,7 @@ def _track(track: TrackReport, report: Report) -> dict[str, Any]:
         "differences": differences,
         "pairs": tables_of_pairs(track.comparisons, report.intervals),
         "hardest": track.items,
-        "star": "".join(footnote(in_sample(track))),
+        "star": "".join(footnote((it.name, it.in_sample, track.n) for it in track.systems)),
     }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Callable
@@ -14,7 +13,7 @@ from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.report.figure_files import Panel
 from shroom.report.system_plots import DASHED, OF_SYSTEM, Drawing
 from shroom.scoring.display.html import LIGHT
-from shroom.scoring.display.text import STAR, footnote, interval, number, shortened, starred
+from shroom.scoring.display.text import STAR, interval, number, shortened, starred
 from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Estimate
 
@@ -37,22 +36,7 @@ Line = tuple[str, Estimate, bool]
 
 def panels(kind: str, report: Report) -> list[Panel]:
     """Return the panels of a kind, track by track."""
-    return [
-        panel
-        for track in report.tracks
-        for panel in with_star(KINDS[kind](track), in_sample(track))
-    ]
-
-
-def with_star(panels: Sequence[Panel], cases: Iterable[tuple[str, int, int]]) -> list[Panel]:
-    """Return panels with the footnote of the star; see :func:`footnote` for the cases."""
-    star = "".join(footnote(cases))
-    return [replace(panel, star=star) for panel in panels]
-
-
-def in_sample(track: TrackReport) -> list[tuple[str, int, int]]:
-    """Return the name of each system, its number of in-sample items and that of all items."""
-    return [(system.name, system.in_sample, track.n) for system in track.systems]
+    return [panel for track in report.tracks for panel in KINDS[kind](track)]
 
 
 def scores(track: TrackReport) -> list[Panel]:

@@ -14,11 +14,11 @@ from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, printable
 from shroom.core.registry import unknown_name
 from shroom.report.figure_files import Panel, inline, on_axes
-from shroom.report.report_plots import differences, forests, with_star
+from shroom.report.report_plots import differences, forests
 from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability
 from shroom.scoring.display import html
 from shroom.scoring.display.html import LIGHT, inside
-from shroom.scoring.display.text import number
+from shroom.scoring.display.text import number, starred
 from shroom.scoring.result import Result
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
@@ -81,9 +81,8 @@ def _figure(panel: Panel) -> str:
     caption = printable(", ".join(filter(None, [panel.title, panel.track])))
     # Ids are unique in a page and reproducible.
     key = hashlib.sha256(f"{caption} {panel.about}".encode()).hexdigest()[:8]
-    note = f'<p class="note">{escape(panel.star)}</p>' if panel.star else ""
     figure = inline(panel, f"shroom-{key}")
-    return f"<figure><figcaption>{escape(caption)}</figcaption>{figure}{note}</figure>\n"
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{figure}</figure>\n"
 
 
 def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
@@ -118,10 +117,10 @@ def of_score(score: Any) -> Panels:
             report = BinaryReport.of(track)
             system = SystemReport("the submission", result, {}, {}, report)
             for kind, drawing in OF_SYSTEM.items():
-                drawn[kind] = [Panel(kind, result.title, *drawing(system, report))]
+                title = starred(kind, result.in_sample)
+                drawn[kind] = [Panel(title, result.title, *drawing(system, report))]
         for kind, panels in drawn.items():
-            cases = [(result.title, result.in_sample, result.n)]
-            kinds.setdefault(kind, []).extend(with_star(panels, cases))
+            kinds.setdefault(kind, []).extend(panels)
     return kinds
 
 
@@ -130,11 +129,9 @@ def of_leaderboard(board: Any) -> Panels:
     for name, rows in board.tracks.items():
         systems = [row for row in rows if row.kind == "system"]
         others = {row.system: row.scores for row in rows if row.kind != "system"}
-        cases = [(row.system, row.in_sample, row.n) for row in systems]
         scores = {row.system: row.estimates for row in systems}
         binary = "majority label" in others
-        drawn = forests(name, rows[0].n, scores, others, is_binary=binary)
-        panels += with_star(drawn, cases)
+        panels += forests(name, rows[0].n, scores, others, is_binary=binary)
     return {"scores": panels}
 
 
@@ -154,8 +151,8 @@ def of_calibration(calibration: Any) -> Panels:
         curves = {"as given": before, "calibrated": after}
         name = f"{result.split} {result.track}".strip()
         drawing = partial(draw_reliability, curves=curves, counted=after)
-        panel = Panel("reliability", name, about, drawing)
-        plots += with_star([panel], [(name, result.in_sample, result.n)])
+        title = starred("reliability", result.in_sample)
+        plots.append(Panel(title, name, about, drawing))
     return {"reliability": plots}
 
 
@@ -165,9 +162,8 @@ def of_matrix(matrix: Any) -> Panels:
     plots = []
     for place, subject in enumerate(matrix.subjects):
         rows = {row.detector: row.cells[place].estimates for row in matrix.rows}
-        cases = [(row.detector, row.cells[place].in_sample, subject.n) for row in matrix.rows]
         panels = forests(subject.name, subject.n, rows, {"majority label": floor(subject)})
-        plots += sorted(with_star(panels, cases), key=lambda panel: panel.title != "auroc")
+        plots += sorted(panels, key=lambda panel: panel.title != "auroc")
     return {"scores": plots}
 
 
