@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from shroom.core.datapoint import Datapoint
@@ -15,7 +14,7 @@ from shroom.evaluation.board import Board, boards, chosen, hardest, ranked, text
 from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.submissions import read
-from shroom.evaluation.system_report import SystemReport, portrait
+from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.evaluation.verdicts import by_place, not_above_floor, unfair
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Intervals
@@ -65,7 +64,6 @@ class Report:
     warnings: Problems
     unsliced: tuple[str, ...]
     verdict: str
-    means: Mapping[str, list[SystemReport]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Report({', '.join(self.systems)} on {', '.join(it.name for it in self.tracks)})"
@@ -140,20 +138,10 @@ def report(
     unsliced = dict.fromkeys(note for score in scores.values() for note in score.unsliced)
     shown = sorted(chosen(boards(verdicts), track), key=lambda board: board.name.key)
     tracks = [_track(board, gold, scores, computed, intervals, trials) for board in shown]
-    names = [metric.name for metric in computed]
-    means: dict[str, list[SystemReport]] = {}
-    for system, score in scores.items():
-        for result in score.mean_results if track is None else ():
-            own = portrait(system, result, computed, intervals)
-            means.setdefault(result.title, []).append(own)
-    for of_mean in means.values():
-        values = [(system.whole[names[0]].value, system) for system in of_mean]
-        sign = -1 if computed[0].higher_is_better else 1
-        values.sort(key=lambda it: math.inf if it[0] is None else sign * it[0])
-        of_mean[:] = [system for _, system in values]
     answers = [(track.name, _best(track, computed[0], intervals)) for track in tracks]
     verdict = by_place(answers, scores)
-    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict, means)
+    names = [metric.name for metric in computed]
+    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict)
 
 
 def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
@@ -199,13 +187,13 @@ def _track(
         places = dict(zip(board.systems, ranked(ranking, board.scores(ranking))))
         board = board.chosen(sorted(places, key=lambda name: places[name][0]))
         pairs = compare_systems(board, metrics, intervals, trials)
-    systems = []
-    for name in board.systems:
+    systems, is_binary = [], board.edition.annotation.kind == "binary"
+    for name, aligned in board.tracks.items():
         own = zip(scores[name].results, scores[name].tracks)
-        result = next(result for result, track in own if track is board.tracks[name])
-        systems.append(portrait(name, result, metrics, intervals, board))
+        result = next(result for result, track in own if track is aligned)
+        systems.append(SystemReport(name, result, BinaryReport.of(aligned) if is_binary else None))
     hard, points = list[dict[str, Any]](), list[Datapoint]()
-    if board.edition.annotation.kind == "binary":
+    if is_binary:
         hard = hardest(board, HARDEST)
         with suppress(ShroomError):  # the gold need not have texts
             points = texts(board, gold)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from shroom.core.extras import require
@@ -18,7 +17,14 @@ from shroom.report.report_plots import KINDS, comparison, scores
 from shroom.report.results import TEMPLATES, figures, script
 from shroom.report.system_plots import OF_SYSTEM
 from shroom.scoring.display.html import document, one_table
-from shroom.scoring.display.text import confidence, drawn, footnote, methods, starred
+from shroom.scoring.display.text import (
+    WHY_UNDEFINED,
+    confidence,
+    drawn,
+    footnote,
+    methods,
+    starred,
+)
 from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Beside, Row, Table, score_cells
 
@@ -60,12 +66,12 @@ def page(report: Report, command: str) -> str:
         command=command,
         contents=[(title, title.split()[-1].lower()) for title, it in sections.items() if it],
         how=how_made(report),
-        means={title: _scores(systems, report) for title, systems in report.means.items()},
         names=report.systems,
         plots=plots,
         several=several,
         split=" and ".join(splits),
         tracks=[_track(track, report) for track in report.tracks],
+        undefined=WHY_UNDEFINED,
         verdict=report.verdict,
         warnings=warnings,
     )
@@ -132,7 +138,7 @@ def _track(track: TrackReport, report: Report) -> dict[str, Any]:
         "n": track.n,
         "board": track.board,
         "scores": _scores(track.systems, report, first.score.floors),
-        "slices": {key: _slice(track, report, key) for key in first.slices},
+        "slices": {key: _slice(track, report, key) for key in first.score.slices},
         "figures": scores(track),
         "differences": differences,
         "pairs": tables_of_pairs(track.comparisons, report.intervals),
@@ -144,7 +150,7 @@ def _track(track: TrackReport, report: Report) -> dict[str, Any]:
 def _scores(
     systems: Sequence[SystemReport],
     report: Report,
-    floors: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
+    floors: Mapping[str, Mapping[str, float | None]],
 ) -> Table:
     """Return the scores of the systems, the floors and the references."""
     rows: list[Row] = [
@@ -159,9 +165,9 @@ def _scores(
 
 def _slice(track: TrackReport, report: Report, key: str) -> Table:
     several, rows = len(track.systems) > 1, list[Row | None]()
-    for word in track.systems[0].slices[key]:
+    for word in track.systems[0].score.slices[key]:
         for system in track.systems:
-            n, scores = system.slices[key][word]
+            n, scores = system.score.parts[f"{key} {word}"]
             name = (starred(system.name, system.in_sample),) if several else ()
             rows.append((word or "(none)", *name, n, *scores.values()))
         rows += [None] if several else []

@@ -57,11 +57,8 @@ def forests(
     """Return a forest plot of each metric; ``others`` are scores of floors and references."""
     panels = []
     for metric in next(iter(rows.values()), ()):
-        lines = []
-        for row, scores in rows.items():
-            cell = scores[metric]
-            why = f": {cell.why}" if cell.why else ""
-            lines.append((f"{row}{STAR * bool(cell.star)}", cell._replace(why=why), False))
+        cells = {row: scores[metric] for row, scores in rows.items()}
+        lines = [(f"{row}{STAR * bool(it.star)}", it, False) for row, it in cells.items()]
         marks = beside(metric, others, is_binary=is_binary)
         label = f"{metric.replace('_', ' ')}, n = {n}"
         panels.append(forest(metric, name, lines, label, marks))
@@ -96,8 +93,7 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
         for pair in pairs:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
             both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
-            why = " because one of the scores is undefined"
-            lines.append((both, Estimate(pair.difference, pair.ci, why=why), not pair.significant))
+            lines.append((both, Estimate(pair.difference, pair.ci), not pair.significant))
         about = "A filled dot marks a significant difference (†). Differences in "
         label = f"difference in {metric} (filled: significant)"
         panels.append(forest(metric, name, lines, label, {"none": 0.0}, about=about))
@@ -115,9 +111,13 @@ def forest(
 ) -> Panel:
     """Return a forest plot of one metric; ``marks`` are vertical lines by name."""
     drawn = [line for line in lines if line[1].value is not None]
-    parts = [f"{line}: {number(it.value)} {interval(it.ci)}".rstrip() for line, it, _ in drawn]
-    parts += [f"{line}: undefined{it.why}" for line, it, _ in lines if it.value is None and it.why]
-    words = f"{about}{title}: {'; '.join(parts) or 'undefined'}."
+    parts = [
+        f"{line}: {number(it.value)} {interval(it.ci)}".rstrip()
+        if it.value is not None
+        else f"{line}: undefined"
+        for line, it, _ in lines
+    ]
+    words = f"{about}{title}: {'; '.join(parts)}."
     draw = partial(_draw_forest, lines=drawn, label=label, marks=marks)
     return Panel(title, name, words, draw if drawn else None, len(drawn))
 

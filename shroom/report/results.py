@@ -115,7 +115,7 @@ def of_score(score: Any) -> Panels:
         drawn = {"scores": forests(result.title, result.n, rows, result.floors, is_binary=binary)}
         if binary:
             report = BinaryReport.of(track)
-            system = SystemReport("the submission", result, {}, {}, report)
+            system = SystemReport("the submission", result, report)
             for kind, drawing in OF_SYSTEM.items():
                 title = starred(kind, result.in_sample)
                 drawn[kind] = [Panel(title, result.title, *drawing(system, report))]
