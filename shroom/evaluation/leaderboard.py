@@ -23,7 +23,13 @@ from shroom.evaluation.scoring_outputs import (
     read_outputs,
     tracks_of,
 )
-from shroom.evaluation.submissions import Invalid, by_name, checked_systems, submissions_in
+from shroom.evaluation.submissions import (
+    Invalid,
+    by_name,
+    checked_systems,
+    refuse_all_invalid,
+    submissions_in,
+)
 from shroom.metrics.agreement import Votes
 from shroom.metrics.base import Floats, Metric
 from shroom.metrics.human_ceiling import CEILING
@@ -95,7 +101,7 @@ def leaderboard(
         )
     systems: Mapping[str, Sequence[Source]]
     outputs: Mapping[str, Sequence[Path]] = {}
-    others: Mapping[Path, str] = {}
+    others: list[Path] = []
     if is_path(submissions):
         folder, others = submissions_in(submissions, gold, edition)
         outputs = folder if are_outputs(submissions, folder, edition) else {}
@@ -125,7 +131,7 @@ def leaderboard(
         rows,
         invalid,
         tuple(metric.name for metric in metrics),
-        tracks[0].name.split if tracks else split or "",
+        tracks[0].name.split,
         joined(board.signature for board in tracks),
         intervals,
         edition.title,
@@ -158,8 +164,7 @@ def _of_outputs(
     """Return the rows of outputs, and the outputs without scores."""
     keys = keys_of(tracks, metrics)
     scored, invalid = read_outputs(outputs, keys, tracks[0].edition)
-    if not scored:
-        return [], invalid
+    refuse_all_invalid(invalid, scored)
     parts = output_rows(tracks, scored, keys, metrics)
     for board, part in zip(tracks, parts):
         part.extend(_beside(board, metrics, gold, Intervals(0)))

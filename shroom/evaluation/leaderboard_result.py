@@ -86,8 +86,8 @@ class Leaderboard(Result):
         Settings of the intervals.
     title : str
         Title of the edition.
-    others : dict of str
-        Why files in the folder are not submissions, by path.
+    others : list of path
+        The files in the folder that are not submissions.
     absent : dict of list of str
         The systems without a file for a track, by track.
     are_outputs : bool
@@ -105,14 +105,13 @@ class Leaderboard(Result):
     signature: str
     intervals: Intervals
     title: str = ""
-    others: Mapping[Path, str] = field(default_factory=dict)
+    others: list[Path] = field(default_factory=list)
     absent: dict[str, list[str]] = field(default_factory=dict)
     are_outputs: bool = False
     higher_is_better: bool = True
     trials: int | None = None
     keys = ("metric", "split", "rows", "invalid", "absent", "signature", "**intervals")
     listed = "rows"
-    keys_of_none = (*_PLACE, "rank", "rank_low", "rank_high", *_COUNTS)
     panels_by = "of_leaderboard"
 
     def __repr__(self) -> str:
@@ -149,7 +148,7 @@ class Leaderboard(Result):
         tables = [self._table(title, rows) for title, rows in self.tracks.items()]
         known = {*self.metrics, *(row.kind for row in self.rows)}
         terms = "; ".join(f"{name}: {it}" for name, it in _TERMS.items() if name in known)
-        how = [self.explanation, terms, self.signature] if self.rows else []
+        how = [self.explanation, terms, self.signature]
         return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
 
     def _table(self, title: str, rows: Sequence[Row]) -> Table:

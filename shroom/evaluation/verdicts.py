@@ -173,7 +173,7 @@ def of_leaderboard(board: Any) -> str:
         scores = [row.estimates[board.metric] for row in systems]
         floor = not_above_floor(scores, floors, higher_is_better=board.higher_is_better)
         ranked.append((title, f"{_of_ranks(systems, board)}{floor}"))
-    answer = by_place(ranked, {row.system for row in board.rows}) or "No submission can be ranked."
+    answer = by_place(ranked, {row.system for row in board.rows})
     if count := len(board.invalid):
         answer += f" {counted(count, 'submission')} {_are(count)} not ranked because of errors."
     return answer
