@@ -112,7 +112,7 @@ def leaderboard(
         raise ShroomError("there is no submission to rank")
     rows = list[Row]()
     if outputs:
-        intervals, trials = Intervals(0), None
+        intervals = Intervals(0)
         tracks = _of_split(tracks_of(gold, edition), split, gold)
         if not tracks:
             of_split = f" for the split {split}" if split else ""
@@ -139,7 +139,6 @@ def leaderboard(
         {} if outputs else absent(tracks),
         are_outputs=bool(outputs),
         higher_is_better=metrics[0].higher_is_better,
-        trials=trials,
     )
 
 
