@@ -77,7 +77,7 @@ FUNCTIONS = {
     "describe": (lambda _, gold: kit.describe("semeval2024", gold, FEW), pd.DataFrame),
     "evaluate": (lambda _, gold: kit.evaluate("lexical", {"a": gold}, intervals=FEW), list),
 }
-DRAWN = ("score", "compare", "leaderboard", "calibrate", "evaluate")
+DRAWN = ("score", "compare", "leaderboard", "calibrate")
 
 
 def figures(result):

@@ -156,17 +156,6 @@ def of_calibration(calibration: Any) -> Panels:
     return {"reliability": plots}
 
 
-def of_matrix(matrix: Any) -> Panels:
-    from shroom.evaluation.matrix.results import floor
-
-    plots = []
-    for place, subject in enumerate(matrix.subjects):
-        rows = {row.detector: row.cells[place].estimates for row in matrix.rows}
-        panels = forests(subject.name, subject.n, rows, {"majority label": floor(subject)})
-        plots += sorted(panels, key=lambda panel: panel.title != "auroc")
-    return {"scores": plots}
-
-
 def of_probe(saved: Any) -> Panels:
     from shroom.annotate.scorers.saved_probe import HEADS
 

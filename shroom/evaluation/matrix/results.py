@@ -141,7 +141,6 @@ class Matrix(Result):
     leads: tuple[Lead, ...] = ()
     keys = ("datasets", "rows", "tuned_on", "**intervals")
     heading = "Detectors and data sets"
-    panels_by = "of_matrix"
 
     def __repr__(self) -> str:
         aurocs = (
