@@ -14,21 +14,47 @@ from shroom.evaluation.board import Board, boards, chosen, hardest, ranked, text
 from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.submissions import read
-from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.evaluation.verdicts import by_place, not_above_floor, unfair
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.display.text import figure, p_in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.base import floor_or_reference, ranking_metrics, with_ranking_metrics
-from shroom.scoring.results import Score
+from shroom.scoring.result import rounded
+from shroom.scoring.results import Score, TrackScore
 from shroom.scoring.rows import SLICES
 from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import slice_keys, with_unit
+from shroom.scoring.tables import Estimate
 
 #: Number of hardest items that are shown for each track.
 HARDEST = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SystemReport:
+    """A system's scores of all items and of slices, and its predictions beside the gold."""
+
+    name: str
+    score: TrackScore
+    aligned: AlignedPair
+
+    def __repr__(self) -> str:
+        return f"SystemReport({self.name} on {self.score.title}: {rounded(self.score.scores)})"
+
+    @property
+    def in_sample(self) -> int:
+        return self.score.in_sample
+
+    @property
+    def is_binary(self) -> bool:
+        return self.aligned.edition.annotation.kind == "binary"
+
+    @property
+    def whole(self) -> dict[str, Estimate]:
+        return self.score.parts[""][1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,8 +147,8 @@ def report(
     >>> found = report(["shroom/sample"], "shroom/sample")
     >>> found.systems, [track.name for track in found.tracks]
     (['sample'], ['val model-agnostic', 'val model-aware'])
-    >>> found.tracks[0].systems[0].binary.confusion
-    Confusion(both=25, only_gold=0, only_system=0, neither=35)
+    >>> found.verdict.partition(". ")[0]
+    'On val model-agnostic, sample scores 1.000 in accuracy (95% interval .940 to 1.000)'
     """
     gold = as_source(gold, "gold")
     keys = slice_keys(by)
@@ -186,13 +212,13 @@ def _track(
         places = dict(zip(board.systems, ranked(ranking, board.scores(ranking))))
         board = board.chosen(sorted(places, key=lambda name: places[name][0]))
         pairs = compare_systems(board, metrics, intervals, trials)
-    systems, is_binary = [], board.edition.annotation.kind == "binary"
+    systems = []
     for name, aligned in board.tracks.items():
         own = zip(scores[name].results, scores[name].tracks)
         result = next(result for result, track in own if track is aligned)
-        systems.append(SystemReport(name, result, BinaryReport.of(aligned) if is_binary else None))
+        systems.append(SystemReport(name, result, aligned))
     hard, points = list[dict[str, Any]](), list[Datapoint]()
-    if is_binary:
+    if systems[0].is_binary:
         hard = hardest(board, HARDEST)
         with suppress(ShroomError):  # the gold need not have texts
             points = texts(board, gold)

@@ -10,8 +10,7 @@ from shroom.core.printing import counted, printable_lines
 from shroom.core.problems import printable
 from shroom.core.version import __version__
 from shroom.evaluation.differences import tables_of_pairs
-from shroom.evaluation.report import Report, TrackReport
-from shroom.evaluation.system_report import SystemReport
+from shroom.evaluation.report import Report, SystemReport, TrackReport
 from shroom.report.figure_files import Panel
 from shroom.report.report_plots import KINDS, comparison, scores
 from shroom.report.results import TEMPLATES, figures, script
@@ -122,7 +121,7 @@ def how_made(report: Report) -> str:
 
 def _plots(tracks: Sequence[TrackReport]) -> dict[str, list[Panel]]:
     """Return the figures of all systems by kind."""
-    binary = [track for track in tracks if track.systems[0].binary is not None]
+    binary = [track for track in tracks if track.systems[0].is_binary]
     kinds = OF_SYSTEM if binary else ()
     return {kind: [panel for track in binary for panel in KINDS[kind](track)] for kind in kinds}
 

@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import Any, Callable
 
 from shroom.evaluation.differences import Comparison
-from shroom.evaluation.report import Report, TrackReport
-from shroom.evaluation.system_report import BinaryReport, SystemReport
+from shroom.evaluation.report import Report, SystemReport, TrackReport
 from shroom.report.figure_files import Panel
 from shroom.report.system_plots import DASHED, OF_SYSTEM, Drawing
 from shroom.scoring.display.html import LIGHT
@@ -42,8 +41,7 @@ def panels(kind: str, report: Report) -> list[Panel]:
 def scores(track: TrackReport) -> list[Panel]:
     first = track.systems[0]
     rows = {system.name: system.whole for system in track.systems}
-    is_binary = first.binary is not None
-    return forests(track.name, track.n, rows, first.score.floors, is_binary=is_binary)
+    return forests(track.name, track.n, rows, first.score.floors, is_binary=first.is_binary)
 
 
 def forests(
@@ -148,15 +146,13 @@ def _draw_forest(axes: Any, lines: list[Line], label: str, marks: Mapping[str, f
         axes.annotate(shortened(name), (0, row), **_NAME)
 
 
-def _by_system(
-    figure: Callable[[SystemReport, BinaryReport], Drawing],
-) -> Callable[[TrackReport], list[Panel]]:
+def _by_system(figure: Callable[[SystemReport], Drawing]) -> Callable[[TrackReport], list[Panel]]:
     none = "this figure needs binary labels, which this edition does not have", None
     return lambda track: [
         Panel(
             starred(system.name, system.in_sample),
             track.name,
-            *(figure(system, system.binary) if system.binary else none),
+            *(figure(system) if system.is_binary else none),
         )
         for system in track.systems
     ]

@@ -106,7 +106,7 @@ def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
 
 
 def of_score(score: Any) -> Panels:
-    from shroom.evaluation.system_report import BinaryReport, SystemReport
+    from shroom.evaluation.report import SystemReport
 
     kinds: Panels = {"scores": []}
     binary = score.edition.annotation.kind == "binary"
@@ -114,11 +114,10 @@ def of_score(score: Any) -> Panels:
         rows = {name or "all items": cells for name, (_, cells) in result.parts.items()}
         drawn = {"scores": forests(result.title, result.n, rows, result.floors, is_binary=binary)}
         if binary:
-            report = BinaryReport.of(track)
-            system = SystemReport("the submission", result, report)
+            system = SystemReport("the submission", result, track)
             for kind, drawing in OF_SYSTEM.items():
                 title = starred(kind, result.in_sample)
-                drawn[kind] = [Panel(title, result.title, *drawing(system, report))]
+                drawn[kind] = [Panel(title, result.title, *drawing(system))]
         for kind, panels in drawn.items():
             kinds.setdefault(kind, []).extend(panels)
     return kinds

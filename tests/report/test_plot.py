@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from shroom.core.problems import ShroomError
 from shroom.evaluation.report import report
+from shroom.metrics.accuracy_by_threshold import accuracy_by_threshold
 from shroom.metrics.intervals import Intervals
 from shroom.report import figure_files, report_plots
 from shroom.report.report_plots import KINDS
@@ -107,7 +108,8 @@ def test_the_threshold_is_named_with_the_digits_that_it_takes(tmp_path):
     held = write_json(tmp_path / "gold.json", truth)
     found = report([write_json(tmp_path / "a.json", rows)], held, intervals=Intervals(0))
     axes = drawn("threshold", found)
-    curve = found.tracks[0].systems[0].binary.thresholds
+    _, p, gold_label, _ = found.tracks[0].systems[0].aligned.columns
+    curve = accuracy_by_threshold(p, gold_label)
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     (best,) = (text for text in texts if text.startswith("best, "))
     place, score = best.removeprefix("best, ").split(": ")

@@ -13,7 +13,7 @@ from made_up import AGNOSTIC, AWARE, contest
 from shroom.core.extras import install_hint
 from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.report import report
-from shroom.evaluation.system_report import spread
+from shroom.metrics.classification import confusion
 from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import inline
 from shroom.report.report_page import page
@@ -212,16 +212,6 @@ def test_a_document_runs_its_own_script_alone():
     assert "script" not in document("a", "b")
 
 
-def test_the_spread_counts_every_item_once():
-    generator = np.random.default_rng(0)
-    for shares in (np.array([0.0, 0.2, 1.0])[generator.integers(0, 3, 500)], generator.random(500)):
-        p = np.append(generator.random(498), (0.0, 1.0))
-        found = spread(p, shares)
-        assert found.counts.sum() == 500
-        assert len(found.shares) == len(found.mean_p) <= 20
-        assert (found.counts.sum(axis=1) * found.mean_p).sum() == pytest.approx(p.sum())
-
-
 @pytest.mark.parametrize("systems", [("first", "second"), ("second", "first")])
 def test_the_verdict_names_the_first_system_and_its_difference_from_the_next(two, systems):
     found, outline = made([two[0][0].parent / name for name in systems], two[1])
@@ -249,6 +239,7 @@ def test_a_real_report():
     found, _ = made(submissions, DATA / "semeval2024")
     assert [track.n for track in found.tracks] == [499, 501]
     for system in (system for track in found.tracks for system in track.systems):
-        counts = system.binary.confusion
+        label, _, gold_label, _ = system.aligned.columns
+        counts = confusion(label, gold_label)
         right = (counts.both + counts.neither) / system.score.n
         assert right == pytest.approx(system.score.accuracy, abs=1e-12)
