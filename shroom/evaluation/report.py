@@ -10,7 +10,7 @@ from typing import Any
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.board import Board, boards, chosen, hardest, ranked, texts
+from shroom.evaluation.board import Board, boards, chosen, hardest, items, ranked, texts
 from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.submissions import read
@@ -22,12 +22,12 @@ from shroom.scoring.display.text import figure, p_in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.base import floor_or_reference, ranking_metrics, with_ranking_metrics
-from shroom.scoring.result import rounded
+from shroom.scoring.result import alike, rounded
 from shroom.scoring.results import Score, TrackScore
 from shroom.scoring.rows import SLICES
 from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import slice_keys, with_unit
-from shroom.scoring.tables import Estimate
+from shroom.scoring.tables import Estimate, as_csv
 
 #: Number of hardest items that are shown for each track.
 HARDEST = 20
@@ -224,3 +224,21 @@ def _track(
             points = texts(board, gold)
     hard = [{**item, "point": points[item["row"]] if points else None} for item in hard]
     return TrackReport(board, systems, pairs, hard)
+
+
+def item_rows(boards: Sequence[Board]) -> list[dict[str, Any]]:
+    """Return a row for each item of each track, in the order of the gold."""
+    return [item for board in boards for item in items(board)]
+
+
+def items_as_csv(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as CSV, with a column for each value of each system."""
+    flat = []
+    for row in rows:
+        plain = {key: value for key, value in row.items() if key != "systems"}
+        for name, prediction in row["systems"].items():
+            values = {**prediction, "right": int(prediction["right"])}
+            plain |= {f"{name} {key}": value for key, value in values.items()}
+        flat.append(plain)
+    table = alike(flat)
+    return as_csv([[*table[0]], *([*row.values()] for row in table)])
