@@ -41,5 +41,4 @@ def command(submissions: tuple[str, ...], gold: str, **settings: Any) -> Outcome
     if len(submissions) < 2:
         raise click.UsageError("specify at least two submissions, then the gold")
     comparisons = compare(submissions, gold, **settings)
-    unfair = [f"warning: {sentence}" for sentence in comparisons.unfair]
-    return Outcome(comparisons, [comparisons.warnings, unfair])
+    return Outcome(comparisons, [comparisons.warnings])

@@ -266,14 +266,3 @@ class Comparisons(Result):
         """The systems whose detectors were fitted on items that they are compared on."""
         names = {pair.a for pair in self.comparisons if pair.a_in_sample}
         return sorted(names | {pair.b for pair in self.comparisons if pair.b_in_sample})
-
-    @property
-    def unfair(self) -> list[str]:
-        """A warning about the fitted systems, if there are any."""
-        why = "compared on items that the detector was fitted on, so the comparison is not fair"
-        return [f"{printable(', '.join(self.fitted))}: {why}"] if self.fitted else []
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-        values = super().to_dict()
-        return {**values, "warnings": [*values["warnings"], *self.unfair]}

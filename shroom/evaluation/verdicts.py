@@ -46,6 +46,12 @@ def of_comparisons(found: Any) -> str:
         (place, _of_metrics([*by_metric.values()], found.intervals))
         for place, by_metric in tracks.items()
     ]
+    known = [pair.p_adjusted for pair in found.comparisons if pair.p_adjusted is not None]
+    if len(tracks) > 1 and known and min(known) > ALPHA:
+        metrics = " or ".join(dict.fromkeys(pair.metric for pair in found.comparisons))
+        none = f"no difference in {metrics} is significant on any track"
+        pairs = next(iter(tracks[sentences[0][0]].values()))
+        sentences = [("", f"{_which(pairs)}: {none} (smallest {p_in_words(min(known))})")]
     answer = by_place(sentences, {name for pair in found.comparisons for name in (pair.a, pair.b)})
     warning = unfair(found.fitted)
     return f"{answer} {warning}." if warning else answer
@@ -62,11 +68,13 @@ def _of_metrics(metrics: list[list[Any]], intervals: Intervals) -> str:
     """Return the clauses of the metrics of one track, those with a significant difference first."""
     metrics.sort(key=lambda pairs: not any(pair.significant for pair in pairs))
     answer = "; ".join(_of_pairs(pairs, intervals) for pairs in metrics)
-    pair, *others = metrics[0]
-    if any(it.significant for it in metrics[0]):
-        return answer
-    either = "any system" if others else f"{pair.a} or {pair.b}"
-    return f"The results do not show whether {either} is better: {answer}"
+    is_clear = any(pair.significant for pair in metrics[0])
+    return answer if is_clear else f"{_which(metrics[0])}: {answer}"
+
+
+def _which(pairs: Sequence[Any]) -> str:
+    either = f"{pairs[0].a} or {pairs[0].b}" if len(pairs) == 1 else "any system"
+    return f"The results do not show whether {either} is better"
 
 
 def _of_pairs(pairs: Sequence[Any], intervals: Intervals) -> str:

@@ -134,7 +134,7 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
         np.array([point.label is Label.HALLUCINATION for point in points]) | unlabelled & (p > 0.5),
         p,
         len(every) - len(points),
-        (*(spec.note for spec in group if spec.note), *notes),
+        tuple(notes),
         problems,
     )
 
@@ -180,7 +180,6 @@ class Named:
     dataset: str
     view: str
     path: Source
-    note: str = ""
     name: str = ""
 
     @property
@@ -206,19 +205,18 @@ def named(text: str) -> Named:
             raise ShroomError(
                 f"{text} is {what}; specify the data set: NAME={text}, where NAME is one of {names}"
             )
-        return _viewed(name, None, text, f"{text}: recognised as {name} by its format")
+        return _viewed(name, None, text)
     name, _, view = text.partition(":")
     if name not in DATA_SETS:
         what = f"is neither a file nor a data set;{nearest(name.lower(), DATA_SETS)}"
         raise UnknownName(f"{printable(text)}: {what} write NAME=PATH; NAME is one of {names}")
-    path = shown_path(path_here(name))
-    return _viewed(name, view or None, path, f"{text}: read from {path}")
+    return _viewed(name, view or None, path_here(name))
 
 
-def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
+def _viewed(name: str, view: str | None, path: Source) -> Named:
     source = data_set(name)
     source.view(view)  # so that an unknown one is refused
-    return Named(name, view or next(iter(source.views)), shown_path(path), note)
+    return Named(name, view or next(iter(source.views)), shown_path(path))
 
 
 def _named_or_rows(data: Data, name: str) -> Named:

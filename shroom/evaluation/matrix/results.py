@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,6 @@ METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
 #: The heads of the metrics' columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
 FLOOR = "floor: majority label"
-#: The number of letters of a detector's name in text, and of a line.
-_NAME, WIDTH = 21, 100
 #: The AUROC of a detector that does not look at the texts.
 _CHANCE = 0.5
 _NONE = Estimate(None)
@@ -155,9 +153,6 @@ class Matrix(Result):
         leads = zip(self.leads, self.subjects)
         return " ".join(lead.sentence(self.intervals, it.place) for lead, it in leads)
 
-    def with_verdict(self, tables: Sequence[Table]) -> list[Table]:
-        return [Table(about=[self.verdict], width=WIDTH), *tables]
-
     def tables(self) -> list[Table]:
         """Return the AUROC of all detectors, the scores on each data set, and notes."""
         aurocs: list[Cells] = [
@@ -166,9 +161,9 @@ class Matrix(Result):
         ]
         names = ("", *(subject.name for subject in self.subjects))
         return [
-            Table("AUROC", names, aurocs, width=WIDTH, letters=_NAME),
+            Table("AUROC", names, aurocs),
             *(self._table(place, subject) for place, subject in enumerate(self.subjects)),
-            Table(notes=[f"- {note}" for note in self._notes()], width=WIDTH),
+            Table(notes=[f"- {note}" for note in self._notes()]),
         ]
 
     def _table(self, place: int, subject: Subject) -> Table:
@@ -183,8 +178,6 @@ class Matrix(Result):
             ("", *HEADS.values(), "ms/item"),
             rows,
             ci=confidence(self.intervals),
-            width=WIDTH,
-            letters=_NAME,
             about=[f"  {subject.about}", f"  {subject.size}"],
             below=True,
         )
