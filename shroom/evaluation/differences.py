@@ -15,7 +15,6 @@ from shroom.scoring.display.text import (
     confidence,
     doubts,
     footnote,
-    kind,
     lacking,
     p_value,
     starred,
@@ -233,7 +232,7 @@ class Comparisons(Result):
         if how.resamples:
             units = f" of whole units ({printable(how.unit)})" if how.unit else ""
             yield (
-                f"intervals: paired bootstrap, {kind(how)}, "
+                f"intervals: paired bootstrap, percentile, "
                 f"{counted(how.resamples, 'resample')}{units}{lacking(how)}, "
                 f"seed {how.seed}, not corrected for the number of pairs"
             )
