@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Callable
 
 from shroom.evaluation.differences import Comparison
@@ -41,39 +40,35 @@ def panels(kind: str, report: Report) -> list[Panel]:
 def scores(track: TrackReport) -> list[Panel]:
     first = track.systems[0]
     rows = {system.name: system.whole for system in track.systems}
-    return forests(track.name, track.n, rows, first.score.floors, is_binary=first.is_binary)
+    return forests(track.name, track.n, rows, first.score.floors)
 
 
 def forests(
     name: str,
     n: int,
     rows: Mapping[str, Mapping[str, Estimate]],
-    others: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
-    *,
-    is_binary: bool = False,
+    floors: Mapping[str, Mapping[str, float | None]],
 ) -> list[Panel]:
-    """Return a forest plot of each metric; ``others`` are scores of floors and references."""
+    """Return a forest plot of each metric; ``floors`` are scores of floors and references."""
     panels = []
     for metric in next(iter(rows.values()), ()):
         cells = {row: scores[metric] for row, scores in rows.items()}
         lines = [(f"{row}{STAR * bool(it.star)}", it, False) for row, it in cells.items()]
-        marks = beside(metric, others, is_binary=is_binary)
+        marks = _best_floor(metric, floors)
         label = f"{metric.replace('_', ' ')}, n = {n}"
         panels.append(forest(metric, name, lines, label, marks))
     return panels
 
 
-def beside(
-    metric: str, floors: Mapping[str, Mapping[str, float | None]], *, is_binary: bool
-) -> dict[str, float]:
-    """Return the best floor, or for rho the reference; more names would overlap."""
-    values = {name: floor.get(metric) for name, floor in floors.items()}
-    defined = {name: value for name, value in values.items() if value is not None}
-    if is_binary:
-        best = {"accuracy": "majority label", "rho": "gold label as p"}.get(metric, "")
-    else:
-        best = max(defined, key=lambda name: defined[name], default="")
-    return {f"{floor_or_reference(best)}: {best}": defined[best]} if best in defined else {}
+def _best_floor(metric: str, floors: Mapping[str, Mapping[str, float | None]]) -> dict[str, float]:
+    """Return the highest score of the floors under its name; more names would overlap."""
+    scores = {
+        f"floor: {name}": score
+        for name, floor in floors.items()
+        if floor_or_reference(name) == "floor" and (score := floor.get(metric)) is not None
+    }
+    best = max(scores, key=lambda name: scores[name], default=None)
+    return {} if best is None else {best: scores[best]}
 
 
 def comparison(track: TrackReport) -> list[Panel]:

@@ -112,7 +112,7 @@ def of_score(score: Any) -> Panels:
     binary = score.edition.annotation.kind == "binary"
     for result, track in zip(score.results, score.tracks):
         rows = {name or "all items": cells for name, (_, cells) in result.parts.items()}
-        drawn = {"scores": forests(result.title, result.n, rows, result.floors, is_binary=binary)}
+        drawn = {"scores": forests(result.title, result.n, rows, result.floors)}
         if binary:
             system = SystemReport("the submission", result, track)
             for kind, drawing in OF_SYSTEM.items():
@@ -129,8 +129,7 @@ def of_leaderboard(board: Any) -> Panels:
         systems = [row for row in rows if row.kind == "system"]
         others = {row.system: row.scores for row in rows if row.kind != "system"}
         scores = {row.system: row.estimates for row in systems}
-        binary = "majority label" in others
-        panels += forests(name, rows[0].n, scores, others, is_binary=binary)
+        panels += forests(name, rows[0].n, scores, others)
     return {"scores": panels}
 
 
