@@ -149,7 +149,7 @@ class Leaderboard(Result):
         return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
 
     def _table(self, title: str, rows: Sequence[Row]) -> Table:
-        shown, n = self.shown, rows[0].n
+        shown, n = self.metrics, rows[0].n
         cells: list[Cells] = []
         for row in rows:
             first, *others = (row.estimates.get(name, "") for name in shown)
@@ -198,9 +198,3 @@ class Leaderboard(Result):
             f"Group: systems without a significant difference in {self.metric} from the first "
             "system of the group (paired randomisation test, Holm's correction)."
         )
-
-    @property
-    def shown(self) -> list[str]:
-        """The metrics in the order of the columns, beginning with the ranking metric."""
-        scores = next((row.scores for row in self.rows if row.kind == "system"), {})
-        return sorted(scores, key=lambda name: name != self.metric)

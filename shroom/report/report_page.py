@@ -27,8 +27,8 @@ from shroom.scoring.display.text import (
 from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Beside, Row, Table, score_cells
 
-#: A forest plot of more pairs cannot be read; the table has them all.
-_PAIRS = 30
+#: A forest plot of the pairs of more systems cannot be read; the table has them all.
+_SYSTEMS = 8
 
 
 def page(report: Report, command: str) -> str:
@@ -127,11 +127,7 @@ def _plots(tracks: Sequence[TrackReport]) -> dict[str, list[Panel]]:
 
 
 def _track(track: TrackReport, report: Report) -> dict[str, Any]:
-    first, several = track.systems[0], len(track.systems) > 1
-    differences = comparison(track) if several else []
-    if len(track.comparisons) > _PAIRS * len(first.whole):
-        about = "there are too many pairs to draw; see the table"
-        differences = [Panel("Differences", "", about, None)]
+    first = track.systems[0]
     return {
         "name": track.name,
         "n": track.n,
@@ -139,7 +135,7 @@ def _track(track: TrackReport, report: Report) -> dict[str, Any]:
         "scores": _scores(track.systems, report, first.score.floors),
         "slices": {key: _slice(track, report, key) for key in first.score.slices},
         "figures": scores(track),
-        "differences": differences,
+        "differences": comparison(track) if 1 < len(track.systems) <= _SYSTEMS else [],
         "pairs": tables_of_pairs(track.comparisons, report.intervals),
         "hardest": track.items,
         "star": "".join(footnote((it.name, it.in_sample, track.n) for it in track.systems)),

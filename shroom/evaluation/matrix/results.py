@@ -126,7 +126,7 @@ class Matrix(Result):
         The detectors, in the given order.
     intervals : Intervals
         Settings of the intervals.
-    split : Split or None
+    tuned_on : Split or None
         Items that thresholds were tuned on.
     leads : tuple of Lead
         The best detector on each data set.
@@ -135,7 +135,7 @@ class Matrix(Result):
     subjects: tuple[Subject, ...]
     rows: tuple[Row, ...]
     intervals: Intervals
-    split: Split | None
+    tuned_on: Split | None
     leads: tuple[Lead, ...] = ()
     keys = ("datasets", "rows", "tuned_on", "**intervals")
     heading = "Detectors and data sets"
@@ -197,11 +197,6 @@ class Matrix(Result):
         """The data sets in the form of the JSON output."""
         return [{"name": it.name, **it.to_dict(), "floor": floor(it)} for it in self.subjects]
 
-    @property
-    def tuned_on(self) -> Split | None:
-        """The items that thresholds were tuned on, in the form of the JSON output."""
-        return self.split
-
     def _notes(self) -> Iterator[str]:
         cells = [(row, cell) for row in self.rows for cell in row.cells]
         sizes = {subject.name: subject.n for subject in self.subjects}
@@ -233,8 +228,8 @@ class Matrix(Result):
             given = f" ({row.given})" if row.given != row.detector else ""
             limit = f"{row.threshold.value:.4g} ({row.threshold.source})"
             yield f"threshold of {row.detector}{given}: {limit}"
-        if self.split is not None and self.split.left_out:
-            left_out = counted(self.split.left_out, "item")
+        if self.tuned_on is not None and self.tuned_on.left_out:
+            left_out = counted(self.tuned_on.left_out, "item")
             yield f"left out of tuning: {left_out}, because scored items are not used for tuning"
         yield (
             "ms/item: measured when p was computed, including the time to load the model; "
