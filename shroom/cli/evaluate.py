@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from shroom.cli import verb
-from shroom.cli.options import ShownPath, flag, interval_options, option
+from shroom.cli.options import ShownPath, interval_options, option
 from shroom.cli.output import note
 from shroom.cli.result_options import Targets, result_options
 from shroom.cli.running import if_interrupted, run_options, watched
@@ -18,7 +18,7 @@ from shroom.core.paths import cache_folder
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.evaluation.matrix.datasets import Subject, subjects
-from shroom.evaluation.matrix.detectors import MEASURES, Store, contenders, split
+from shroom.evaluation.matrix.detectors import Store, contenders, split
 from shroom.evaluation.matrix.matrix import evaluate
 from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import Intervals
@@ -40,7 +40,6 @@ from shroom.scoring.result import Result
     multiple=True,
     metavar="[NAME[:VIEW]=]PATH",
 )
-@option("--tune-for", "Metric to maximise when tuning thresholds.", MEASURES, next(iter(MEASURES)))
 @option(
     "--runs",
     "Folder for storing p for later runs.  [default: FILE.runs with -o FILE, otherwise the "
@@ -48,7 +47,6 @@ from shroom.scoring.result import Result
     ShownPath(file_okay=False),
     metavar="FOLDER",
 )
-@flag("--fresh", "Compute every p again; use no stored results.")
 @run_options()
 @interval_options(1000)
 @result_options(html=True)
@@ -73,7 +71,7 @@ def command(
     named = [path for subject in (*scored, *tuning) for path in subject.paths]
     models = [word for text in detectors for word in (text, text.partition("=")[2]) if word]
     targets.refuse_inputs(*named, *models)
-    store = Store(_folder(options["runs"], targets.output, named), fresh=options["fresh"])
+    store = Store(_folder(options["runs"], targets.output, named))
     for subject in (*scored, *tuning):
         _say_notes(subject)
     kept = f"finished results are stored in {store.folder}; to continue, run the same command again"
@@ -82,13 +80,13 @@ def command(
             chosen,
             scored,
             store,
-            split=split(tuning, scored, options["tune_for"]) if tuning else None,
+            split=split(tuning, scored) if tuning else None,
             intervals=intervals,
             watch=functools.partial(watched, run),
         )
     if store.reused:
         reused = counted(store.reused, "stored result")
-        note(f"used {reused} from {store.folder}; to compute everything again, add --fresh")
+        note(f"used {reused} from {store.folder}; to compute everything again, delete this folder")
     return matrix
 
 

@@ -113,8 +113,8 @@ def _rows(
 ) -> tuple[str, Problems]:
     """Return the rows of the items as CSV or JSON, and the problems of the inputs."""
     from shroom.evaluation.board import boards, chosen
+    from shroom.evaluation.report import item_rows, items_as_csv
     from shroom.evaluation.submissions import read
-    from shroom.report.item_rows import item_rows, to_csv
     from shroom.scoring.result import joined
 
     refuse_other_kinds(edition)
@@ -122,7 +122,7 @@ def _rows(
     tracks = chosen(boards(verdicts), track)
     rows = item_rows(tracks)
     if form == "csv":
-        return to_csv(rows), problems
+        return items_as_csv(rows), problems
     signature = joined(board.signature for board in tracks)
     warnings = [problem.sentence for problem in problems]
     return json_text({"items": rows, "signature": signature, "warnings": warnings}), problems

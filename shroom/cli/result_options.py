@@ -16,7 +16,7 @@ from shroom.cli.output import deliver, deliver_page, say, say_alike
 from shroom.core.atomic_writing import check_targets
 from shroom.core.paths import Source
 from shroom.core.printing import TABLE_WIDTH
-from shroom.core.problems import Problems, ShroomError
+from shroom.core.problems import Problems
 
 OUTPUT_OPTION = option("-o --output", "Write to this file instead of stdout.", OUTPUT)
 #: The formats that endings of file names stand for.
@@ -36,8 +36,6 @@ class Outcome:
     alike: Iterable[str] = ()
     #: Whether the exit code is 1.
     wrong: bool = False
-    #: An error because of which the result goes to stdout instead of files.
-    refusal: str = ""
     #: Whether the result goes to stderr, because stdout has other content.
     aside: bool = False
     #: Additional output formats.
@@ -70,16 +68,14 @@ class Targets:
         """Write the result of a verb, and return the exit code."""
         outcome = made if isinstance(made, Outcome) else Outcome(made)
         result = outcome.result
-        if self.html and not outcome.refusal:
+        if self.html:
             deliver_page(result.render("html"), self.html, map(str, filter(None, self.inputs)))
         render = outcome.forms.get(self.form)
         text = render(result) if render else result.render(self.form)
         if outcome.aside:
             click.echo(text, nl=False, err=True)
         else:
-            deliver(text, None if outcome.refusal else self.output)
-        if outcome.refusal:
-            raise ShroomError(outcome.refusal)
+            deliver(text, self.output)
         for lines in outcome.said:
             say(lines)
         say_alike(outcome.alike)

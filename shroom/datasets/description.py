@@ -45,7 +45,6 @@ class Description(Result):
     contents: Contents
     problems: Problems
     how: Intervals
-    panels_by = "of_description"
 
     def __repr__(self) -> str:
         return f"Description({self.verdict.removesuffix('.')})"

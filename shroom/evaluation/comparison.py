@@ -17,7 +17,6 @@ from shroom.evaluation.differences import Comparison, Comparisons, McNemar
 from shroom.evaluation.submissions import by_name, read
 from shroom.evaluation.verdicts import ALPHA
 from shroom.metrics.base import Metric
-from shroom.metrics.bootstrap import jackknife
 from shroom.metrics.intervals import Intervals, resampled_interval
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
 from shroom.metrics.rank_intervals import groups
@@ -55,7 +54,7 @@ def compare(
     metrics : sequence of Metric or str
         Metrics to compare besides those of the edition.
     intervals : Intervals
-        Settings of the intervals of the differences.
+        Settings of the intervals of the differences, which are percentile intervals.
     trials : int
         Number of trials of the randomisation test; its random seed is that of ``intervals``.
     baseline : str or path, optional
@@ -144,8 +143,6 @@ def compare_systems(
         # McNemar's test takes the items as independent.
         is_exact = metric.name == "accuracy" and board.unit is None
         exact = _mcnemar(statistics, pairs) if is_exact else [None] * len(pairs)
-        bca = settings.method == "bca" and drawn is not None
-        left_out = [jackknife(*pair) for pair in board.scored(metric)] if bca else []
         on = board.name.track, board.name.split, board.gold.n, metric.name
         for (a, b), p_value, adjusted, mcnemar_of in zip(pairs, p, holm(p), exact):
             first, second = scores[metric.name][a], scores[metric.name][b]
@@ -153,8 +150,7 @@ def compare_systems(
             ci = detectable = None
             if drawn is not None and difference is not None:
                 row = drawn[a] - drawn[b]
-                by_bca = (difference, left_out[a] - left_out[b]) if bca else None
-                ci = resampled_interval(row, settings.confidence, by_bca)
+                ci = resampled_interval(row, settings.confidence)
                 detectable = _detectable(row[~np.isnan(row)])
             figures = first, second, difference, ci, _defined(p_value), _defined(adjusted)
             tested = "approximate randomisation", detectable, mcnemar_of, seen[a], seen[b]

@@ -15,7 +15,6 @@ from shroom.scoring.display.text import (
     confidence,
     doubts,
     footnote,
-    kind,
     lacking,
     p_value,
     starred,
@@ -233,7 +232,7 @@ class Comparisons(Result):
         if how.resamples:
             units = f" of whole units ({printable(how.unit)})" if how.unit else ""
             yield (
-                f"intervals: paired bootstrap, {kind(how)}, "
+                f"intervals: paired bootstrap, percentile, "
                 f"{counted(how.resamples, 'resample')}{units}{lacking(how)}, "
                 f"seed {how.seed}, not corrected for the number of pairs"
             )
@@ -266,14 +265,3 @@ class Comparisons(Result):
         """The systems whose detectors were fitted on items that they are compared on."""
         names = {pair.a for pair in self.comparisons if pair.a_in_sample}
         return sorted(names | {pair.b for pair in self.comparisons if pair.b_in_sample})
-
-    @property
-    def unfair(self) -> list[str]:
-        """A warning about the fitted systems, if there are any."""
-        why = "compared on items that the detector was fitted on, so the comparison is not fair"
-        return [f"{printable(', '.join(self.fitted))}: {why}"] if self.fitted else []
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-        values = super().to_dict()
-        return {**values, "warnings": [*values["warnings"], *self.unfair]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,18 @@ from shroom.evaluation.comparison import INTERVALS, indistinguishable
 from shroom.evaluation.leaderboard_result import Leaderboard, Row, in_order
 from shroom.evaluation.scoring_outputs import (
     are_outputs,
-    columns_of,
+    keys_of,
     output_rows,
     read_outputs,
-    rows_by_column,
     tracks_of,
 )
-from shroom.evaluation.submissions import Invalid, by_name, checked_systems, submissions_in
+from shroom.evaluation.submissions import (
+    Invalid,
+    by_name,
+    checked_systems,
+    refuse_all_invalid,
+    submissions_in,
+)
 from shroom.metrics.agreement import Votes
 from shroom.metrics.base import Floats, Metric
 from shroom.metrics.human_ceiling import CEILING
@@ -95,23 +101,23 @@ def leaderboard(
         )
     systems: Mapping[str, Sequence[Source]]
     outputs: Mapping[str, Sequence[Path]] = {}
-    others: Mapping[Path, str] = {}
+    others: list[Path] = []
     if is_path(submissions):
         folder, others = submissions_in(submissions, gold, edition)
-        outputs = folder if are_outputs(submissions, folder) else {}
+        outputs = folder if are_outputs(submissions, folder, edition) else {}
         systems = folder
     else:
         systems = {name: [source] for name, source in by_name(submissions, edition).items()}
     if not systems:
         raise ShroomError("there is no submission to rank")
-    names, rows = tuple(metric.name for metric in metrics), list[Row]()
+    rows = list[Row]()
     if outputs:
-        intervals, trials = Intervals(0), None
+        intervals = Intervals(0)
         tracks = _of_split(tracks_of(gold, edition), split, gold)
         if not tracks:
             of_split = f" for the split {split}" if split else ""
             raise ShroomError(f"{gold}: no labelled data{of_split}")
-        names, rows, invalid = _of_outputs(outputs, tracks, metrics, gold)
+        rows, invalid = _of_outputs(outputs, tracks, metrics, gold)
     else:
         verdicts, invalid = checked_systems(systems, gold, split, edition)
         tracks = _of_split(boards(verdicts), split, gold)
@@ -124,8 +130,8 @@ def leaderboard(
     return Leaderboard(
         rows,
         invalid,
-        names,
-        tracks[0].name.split if tracks else split or "",
+        tuple(metric.name for metric in metrics),
+        tracks[0].name.split,
         joined(board.signature for board in tracks),
         intervals,
         edition.title,
@@ -133,7 +139,6 @@ def leaderboard(
         {} if outputs else absent(tracks),
         are_outputs=bool(outputs),
         higher_is_better=metrics[0].higher_is_better,
-        trials=trials,
     )
 
 
@@ -152,25 +157,17 @@ def _of_split(tracks: Sequence[Board], split: str | None, gold: Source) -> list[
 def _of_outputs(
     outputs: Mapping[str, Sequence[Path]],
     tracks: Sequence[Board],
-    metrics: tuple[Metric, ...],
+    metrics: Sequence[Metric],
     gold: Source,
-) -> tuple[tuple[str, ...], list[Row], list[Invalid]]:
-    """Return the names of scores, the rows of outputs, and the outputs without scores."""
-    edition, columns = tracks[0].edition, columns_of(tracks, metrics)
-    scored, invalid = read_outputs(outputs, columns, edition)
-    names, rows = tuple(metric.name for metric in metrics), list[Row]()
-    shown = {(column.track, column.metric) for column in columns}
-    if all((board.name.track, names[0]) in shown for board in tracks):
-        for board, listed in output_rows(tracks, scored, metrics):
-            rows += [*listed, *(_beside(board, metrics, gold, Intervals(0)) if board else ())]
-    elif metrics != ranking_metrics(edition):
-        raise ShroomError(
-            f"the scoring outputs do not contain {names[0]} for every track; choose another metric "
-            "with --metric"
-        )
-    else:
-        names, rows = rows_by_column(tracks, scored, columns)
-    return names, rows if scored else [], invalid
+) -> tuple[list[Row], list[Invalid]]:
+    """Return the rows of outputs, and the outputs without scores."""
+    keys = keys_of(tracks, metrics)
+    scored, invalid = read_outputs(outputs, keys, tracks[0].edition)
+    refuse_all_invalid(invalid, scored)
+    parts = output_rows(tracks, scored, keys, metrics)
+    for board, part in zip(tracks, parts):
+        part.extend(_beside(board, metrics, gold, Intervals(0)))
+    return list(chain(*parts)), invalid
 
 
 def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:

@@ -86,16 +86,14 @@ class Leaderboard(Result):
         Settings of the intervals.
     title : str
         Title of the edition.
-    others : dict of str
-        Why files in the folder are not submissions, by path.
+    others : list of path
+        The files in the folder that are not submissions.
     absent : dict of list of str
         The systems without a file for a track, by track.
     are_outputs : bool
         Whether the scores come from outputs of the scoring program, without predictions.
     higher_is_better : bool
         Whether a higher score is better in the ranking metric.
-    trials : int or None
-        Number of trials of each test; ``None`` for the default, which suits the number of pairs.
     """
 
     rows: list[Row]
@@ -105,14 +103,12 @@ class Leaderboard(Result):
     signature: str
     intervals: Intervals
     title: str = ""
-    others: Mapping[Path, str] = field(default_factory=dict)
+    others: list[Path] = field(default_factory=list)
     absent: dict[str, list[str]] = field(default_factory=dict)
     are_outputs: bool = False
     higher_is_better: bool = True
-    trials: int | None = None
     keys = ("metric", "split", "rows", "invalid", "absent", "signature", "**intervals")
     listed = "rows"
-    keys_of_none = (*_PLACE, "rank", "rank_low", "rank_high", *_COUNTS)
     panels_by = "of_leaderboard"
 
     def __repr__(self) -> str:
@@ -149,11 +145,11 @@ class Leaderboard(Result):
         tables = [self._table(title, rows) for title, rows in self.tracks.items()]
         known = {*self.metrics, *(row.kind for row in self.rows)}
         terms = "; ".join(f"{name}: {it}" for name, it in _TERMS.items() if name in known)
-        how = [self.explanation, terms, self.signature] if self.rows else []
+        how = [self.explanation, terms, self.signature]
         return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
 
     def _table(self, title: str, rows: Sequence[Row]) -> Table:
-        shown, n = self.shown, rows[0].n
+        shown, n = self.metrics, rows[0].n
         cells: list[Cells] = []
         for row in rows:
             first, *others = (row.estimates.get(name, "") for name in shown)
@@ -202,9 +198,3 @@ class Leaderboard(Result):
             f"Group: systems without a significant difference in {self.metric} from the first "
             "system of the group (paired randomisation test, Holm's correction)."
         )
-
-    @property
-    def shown(self) -> list[str]:
-        """The metrics in the order of the columns, beginning with the ranking metric."""
-        scores = next((row.scores for row in self.rows if row.kind == "system"), {})
-        return sorted(scores, key=lambda name: name != self.metric)

@@ -2,34 +2,59 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.board import Board, boards, chosen, hardest, ranked, texts
+from shroom.evaluation.board import Board, boards, chosen, hardest, items, ranked, texts
 from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.submissions import read
-from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.evaluation.verdicts import by_place, not_above_floor, unfair
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.display.text import figure, p_in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.base import floor_or_reference, ranking_metrics, with_ranking_metrics
-from shroom.scoring.results import Score
+from shroom.scoring.result import alike, rounded
+from shroom.scoring.results import Score, TrackScore
 from shroom.scoring.rows import SLICES
 from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import slice_keys, with_unit
+from shroom.scoring.tables import Estimate, as_csv
 
 #: Number of hardest items that are shown for each track.
 HARDEST = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SystemReport:
+    """A system's scores of all items and of slices, and its predictions beside the gold."""
+
+    name: str
+    score: TrackScore
+    aligned: AlignedPair
+
+    def __repr__(self) -> str:
+        return f"SystemReport({self.name} on {self.score.title}: {rounded(self.score.scores)})"
+
+    @property
+    def in_sample(self) -> int:
+        return self.score.in_sample
+
+    @property
+    def is_binary(self) -> bool:
+        return self.aligned.edition.annotation.kind == "binary"
+
+    @property
+    def whole(self) -> dict[str, Estimate]:
+        return self.score.parts[""][1]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,7 +90,6 @@ class Report:
     warnings: Problems
     unsliced: tuple[str, ...]
     verdict: str
-    means: Mapping[str, list[SystemReport]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Report({', '.join(self.systems)} on {', '.join(it.name for it in self.tracks)})"
@@ -123,8 +147,8 @@ def report(
     >>> found = report(["shroom/sample"], "shroom/sample")
     >>> found.systems, [track.name for track in found.tracks]
     (['sample'], ['val model-agnostic', 'val model-aware'])
-    >>> found.tracks[0].systems[0].binary.confusion
-    Confusion(both=25, only_gold=0, only_system=0, neither=35)
+    >>> found.verdict.partition(". ")[0]
+    'On val model-agnostic, sample scores 1.000 in accuracy (95% interval .940 to 1.000)'
     """
     gold = as_source(gold, "gold")
     keys = slice_keys(by)
@@ -140,20 +164,10 @@ def report(
     unsliced = dict.fromkeys(note for score in scores.values() for note in score.unsliced)
     shown = sorted(chosen(boards(verdicts), track), key=lambda board: board.name.key)
     tracks = [_track(board, gold, scores, computed, intervals, trials) for board in shown]
-    names = [metric.name for metric in computed]
-    means: dict[str, list[SystemReport]] = {}
-    for system, score in scores.items():
-        for result in score.mean_results if track is None else ():
-            own = portrait(system, result, computed, intervals)
-            means.setdefault(result.title, []).append(own)
-    for of_mean in means.values():
-        values = [(system.whole[names[0]].value, system) for system in of_mean]
-        sign = -1 if computed[0].higher_is_better else 1
-        values.sort(key=lambda it: math.inf if it[0] is None else sign * it[0])
-        of_mean[:] = [system for _, system in values]
     answers = [(track.name, _best(track, computed[0], intervals)) for track in tracks]
     verdict = by_place(answers, scores)
-    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict, means)
+    names = [metric.name for metric in computed]
+    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict)
 
 
 def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
@@ -164,8 +178,7 @@ def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
         return f"{name} is undefined"
     known = first.score.floors.items()
     floors = {it: own.get(name) for it, own in known if floor_or_reference(it) == "floor"}
-    scores = [system.whole[name] for system in track.systems]
-    floor = not_above_floor(scores, floors, higher_is_better=metric.higher_is_better)
+    floor = not_above_floor(best, floors, higher_is_better=metric.higher_is_better)
     value, ci = figure(best.value), within(best.ci, how)
     if not others:
         return f"{first.name} scores {value} in {name}{f' ({ci})' if ci else ''}{floor}"
@@ -193,25 +206,39 @@ def _track(
     intervals: Intervals,
     trials: int,
 ) -> TrackReport:
-    """Return the report of all systems on one track; a single system has no rank."""
-    ranks: dict[str, Any] = dict.fromkeys(board.tracks, (None, None))
-    pairs: list[Comparison] = []
-    if len(ranks) > 1:
-        ranking = ranking_metrics(board.edition)
-        drawn = board.resampled(ranking, intervals)
-        places = ranked(ranking, board.scores(ranking), drawn, intervals.confidence)
-        ranks = dict(sorted(zip(board.systems, places), key=lambda place: place[1][0]))
-        board = board.chosen([*ranks])
+    """Return the report of all systems on one track."""
+    ranking, pairs = ranking_metrics(board.edition), list[Comparison]()
+    if len(board.systems) > 1:
+        places = dict(zip(board.systems, ranked(ranking, board.scores(ranking))))
+        board = board.chosen(sorted(places, key=lambda name: places[name][0]))
         pairs = compare_systems(board, metrics, intervals, trials)
     systems = []
-    for name, rank in ranks.items():
+    for name, aligned in board.tracks.items():
         own = zip(scores[name].results, scores[name].tracks)
-        result = next(result for result, track in own if track is board.tracks[name])
-        systems.append(portrait(name, result, metrics, intervals, board, rank))
+        result = next(result for result, track in own if track is aligned)
+        systems.append(SystemReport(name, result, aligned))
     hard, points = list[dict[str, Any]](), list[Datapoint]()
-    if board.edition.annotation.kind == "binary":
+    if systems[0].is_binary:
         hard = hardest(board, HARDEST)
         with suppress(ShroomError):  # the gold need not have texts
             points = texts(board, gold)
     hard = [{**item, "point": points[item["row"]] if points else None} for item in hard]
     return TrackReport(board, systems, pairs, hard)
+
+
+def item_rows(boards: Sequence[Board]) -> list[dict[str, Any]]:
+    """Return a row for each item of each track, in the order of the gold."""
+    return [item for board in boards for item in items(board)]
+
+
+def items_as_csv(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as CSV, with a column for each value of each system."""
+    flat = []
+    for row in rows:
+        plain = {key: value for key, value in row.items() if key != "systems"}
+        for name, prediction in row["systems"].items():
+            values = {**prediction, "right": int(prediction["right"])}
+            plain |= {f"{name} {key}": value for key, value in values.items()}
+        flat.append(plain)
+    table = alike(flat)
+    return as_csv([[*table[0]], *([*row.values()] for row in table)])

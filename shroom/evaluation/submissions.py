@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
 from pathlib import Path
 
 from shroom.core.paths import Source, is_junk, is_readme
-from shroom.core.printing import printable
-from shroom.core.problem_codes import CODES, ERROR, WARNING
-from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError, UnknownName
+from shroom.core.problems import InvalidInput, Problems, ShroomError, UnknownName
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
@@ -22,9 +19,11 @@ from shroom.scoring.input_files import JSON, TABLES, is_pipe
 from shroom.scoring.tables import Table
 from shroom.scoring.verdict import Checked
 
-_SUFFIXES = (*JSON, ".zip")
-_GOLD = "it is the gold"
-_FORMS = "submissions are folders or .json, .jsonl, .csv, .tsv and .zip files"
+#: What a submission in a folder is.
+FORMS = (
+    "submissions are folders, .json, .jsonl and .zip files, and tables with a split and a track in "
+    "their names"
+)
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ def refused(verdict: str, invalid: Iterable[Invalid]) -> Table:
 
 def submissions_in(
     folder: Source, gold: Source | None = None, edition: Edition | Source | None = None
-) -> tuple[dict[str, list[Path]], dict[Path, str]]:
-    """Return the submissions of a folder by system, and why each other file is not one."""
+) -> tuple[dict[str, list[Path]], list[Path]]:
+    """Return the submissions of a folder by system, and the other files except the gold."""
     edition, _ = resolve(edition, gold)
     root = Path(folder)
     single = (
@@ -57,22 +56,15 @@ def submissions_in(
             "submissions, then the gold"
         )
     systems: dict[str, list[Path]] = {}
-    others: dict[Path, str] = {}
-    for path in sorted(it for it in root.iterdir() if not is_junk(it.name)):
-        reason = _why_no_submission(path, gold, edition)
-        if not reason:
+    others: list[Path] = []
+    for path in sorted(it for it in root.iterdir() if not (is_junk(it.name) or _is_same(it, gold))):
+        if _is_submission(path, edition):
             name = path.name if path.is_dir() else system_name(path.name, edition)
             systems.setdefault(name or path.name, []).append(path)
-        elif not is_readme(path.name) or reason == _GOLD:
-            others[path] = reason
+        elif not is_readme(path.name):
+            others.append(path)
     if not systems:
-        first = {why: path for path, why in reversed(others.items())}
-        raise ShroomError(
-            f"{folder}: contains no submission; add a folder, a zip or a .json file for each system"
-            + "".join(
-                f"\n{printable(str(it))}: ignored, because {why}" for why, it in first.items()
-            )
-        )
+        raise ShroomError(f"{folder}: contains no submission; {FORMS}")
     files = [path for paths in systems.values() for path in paths]
     if all(path.is_file() and not system_name(path.name, edition) for path in files):
         raise ShroomError(single)
@@ -83,20 +75,12 @@ def _is_same(path: Path, gold: Source | None) -> bool:
     return gold is not None and Path(gold).exists() and path.exists() and path.samefile(gold)
 
 
-def _why_no_submission(path: Path, gold: Source | None, edition: Edition) -> str:
-    """Return why an entry of a folder is not a submission; empty if it is one."""
-    if _is_same(path, gold):
-        return _GOLD
-    if path.is_dir():
-        return ""
-    if not path.name.lower().endswith((*_SUFFIXES, *TABLES)):
-        return _FORMS
-    if path.exists() and not path.is_file():
-        return "it is not a regular file"
-    if path.name.lower().endswith(TABLES) and edition.guess(path.name) is None:
-        name = re.sub(ENDING + "$", "", edition.expected_name(edition.submitted))
-        return f"the name of a table must contain its split and track, as in TEAM.{name}.csv"
-    return ""
+def _is_submission(path: Path, edition: Edition) -> bool:
+    name = path.name.lower()
+    is_table = name.endswith(TABLES) and edition.guess(path.name) is not None
+    # A link may be broken, which its check reports; a pipe would never end.
+    is_file = path.is_file() or path.is_symlink()
+    return path.is_dir() or (is_file and (is_table or name.endswith((*JSON, ".zip"))))
 
 
 def checked_systems(
@@ -110,21 +94,28 @@ def checked_systems(
     edition, _ = resolve(edition, gold)
     splits = (split,) if split and split not in edition.submitted else ()
     valid: dict[str, Checked] = {}
-    invalid, of_gold = [], list[Problem]()
+    invalid, problems = [], Problems()
     for system, paths in systems.items():
         verdict = _merged([check(path, gold, splits=splits, edition=edition) for path in paths])
         if not verdict.ok:
-            invalid.append(Invalid(system, _error_lines(verdict.problems)))
-            of_gold += _elsewhere(verdict.problems, paths)
+            invalid.append(Invalid(system, list(verdict.problems.lines())))
+            problems.extend(verdict.problems)
         elif split and all(track.name.split != split for track in verdict.tracks):
             invalid.append(Invalid(system, [f"{paths[0]}: no predictions for the split {split}"]))
         else:
             valid[system] = verdict
-    if of_gold and not valid:
-        problems = Problems()
-        problems.extend(dict.fromkeys(of_gold))
-        raise InvalidInput(problems)
+    refuse_all_invalid(invalid, valid, problems)
     return valid, invalid
+
+
+def refuse_all_invalid(
+    invalid: Sequence[Invalid], valid: Collection[object], problems: Problems | None = None
+) -> None:
+    """Raise if all systems have errors."""
+    if not valid and problems is not None and problems.errors:
+        raise InvalidInput(problems)
+    if not valid:
+        raise ShroomError("\n".join(line for system in invalid for line in system.problems))
 
 
 def _merged(parts: Sequence[Checked]) -> Checked:
@@ -140,22 +131,6 @@ def _merged(parts: Sequence[Checked]) -> Checked:
                 problems.add("file-twice", file, expected, f"a second file besides {other}")
     tracks = [track for part in parts for track in part.tracks]
     return replace(parts[0], problems=problems, tracks=tracks)
-
-
-def _error_lines(problems: Problems) -> list[str]:
-    """Return the lines about errors, without warnings and their fixes."""
-    warned = [f"  to fix [{code}]" for code in problems.codes if CODES[code].severity == WARNING]
-    return [line for line in problems.lines() if not line.startswith(("warning: ", *warned))]
-
-
-def _elsewhere(problems: Iterable[Problem], paths: Sequence[Source]) -> list[Problem]:
-    """Return the errors outside a submission's files, which are in the gold."""
-    return [
-        problem
-        for problem in problems
-        if problem.severity == ERROR
-        and not any(Path(problem.file).is_relative_to(str(path)) for path in paths)
-    ]
 
 
 def read(
@@ -203,17 +178,14 @@ def refuse_piped_gold(gold: Source) -> None:
 
 
 def names(paths: Sequence[Source], edition: Edition) -> list[str]:
-    """Return a short, unique name for each path: that of the system, or else of the folder."""
-    parts = [_parts(path, edition) for path in paths]
-    short_names: list[str] = []
-    for own in parts:
-        others = [other for other in parts if other != own]
-        depths = range(1, len(own))
-        free = (it for it in depths if all(other[-it:] != own[-it:] for other in others))
-        name = "/".join(own[-next(free, len(own)) :])
-        numbered = chain([name], (f"{name} ({number})" for number in count(2)))
-        short_names.append(next(it for it in numbered if it not in short_names))
-    return short_names
+    """Return a unique name for each path: that of its system, otherwise the path."""
+    short = [_name(path, edition) for path in paths]
+    named: dict[str, set[str]] = {}
+    for name, path in zip(short, paths):
+        named.setdefault(name, set()).add(str(path))
+    long = [name if len(named[name]) == 1 else str(path) for name, path in zip(short, paths)]
+    repeated = (long[:place].count(name) for place, name in enumerate(long))
+    return [f"{name} ({count + 1})" if count else name for name, count in zip(long, repeated)]
 
 
 def system_name(file: str, edition: Edition) -> str:
@@ -222,11 +194,10 @@ def system_name(file: str, edition: Edition) -> str:
     return re.sub(rf"(?:{ENDING}|\.zip)$", "", file) if name is None else name
 
 
-def _parts(path: Source, edition: Edition) -> list[str]:
+def _name(path: Source, edition: Edition) -> str:
     if os.fspath(path) == "-":
-        return ["pipe"]
+        return "pipe"
     if isinstance(path, InMemory):
-        return [path.name]
-    *folders, last = Path(path).absolute().parts[1:] or ("submission",)
-    name = last if Path(path).is_dir() else system_name(last, edition)
-    return [*folders, name] if name else list(folders) or [last]
+        return path.name
+    last, folder = Path(path).absolute(), Path(path).absolute().parent
+    return last.name if last.is_dir() else system_name(last.name, edition) or folder.name

@@ -63,8 +63,6 @@ class Predictions(InMemory, Result):
         was fitted on (``in_sample``), and items with ``out_of_fold`` p.
     """
 
-    panels_by = "of_predictions"
-
     def __init__(
         self,
         files: Iterable[PredictionFile],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import unicodedata
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from shroom.core.printing import TABLE_WIDTH, printable
+from shroom.core.printing import TABLE_WIDTH, printable, printable_lines
 from shroom.detectors.explain import Explanation
 from shroom.report.results import TEMPLATES
 from shroom.scoring.display import html
@@ -22,10 +21,6 @@ from shroom.scoring.tables import Table
 
 #: Smaller weights are shown as 0.
 _NOTHING = 0.0005
-#: A word with at least this share of the largest weight is bold if there are only 16 colours.
-_STRONG = 0.5
-#: Characters that a page shows although they are not printable.
-_KEPT = "\n\t\u200c\u200d"
 #: On a terminal: the background of the words that raise p most, and of those that lower it.
 _UP, _DOWN = (255, 120, 110), (120, 170, 255)
 
@@ -45,8 +40,8 @@ class ShownExplanation(Result):
 
     def tables(self) -> list[Table]:
         """Return the words with their weights, the strongest first."""
-        words, weights = self.explanation.words, self.explanation.weights
-        rows = [(words[i], _signed(weights[i])) for i in _strongest(self.explanation)]
+        words = zip(self.explanation.words, self.explanation.weights)
+        rows = [(it, _signed(weight)) for it, weight in sorted(words, key=lambda it: -abs(it[1]))]
         title = f"{self.place}, {self.detector}"
         return [Table(title, ("word", "weight"), rows)]
 
@@ -94,14 +89,13 @@ def _printed(shown: ShownExplanation) -> str:
     from rich.console import Console
 
     console = Console(highlight=False, file=None if TABLE_WIDTH.get() else io.StringIO())
-    colours = None if console.no_color else console.color_system
     with console.capture() as captured:
-        console.print(as_text(shown, colours), soft_wrap=not console.is_terminal)
+        console.print(as_text(shown), soft_wrap=not console.is_terminal)
     return captured.get()
 
 
-def as_text(shown: ShownExplanation, colours: str | None) -> Text:
-    """Return the text for a terminal, with ``colours`` or the weight of every word."""
+def as_text(shown: ShownExplanation) -> Text:
+    """Return the coloured hypothesis, then the weight of every word."""
     it = shown.explanation
     text = Text(f"{shown.verdict}\n{printable(shown.place)}, {shown.detector}\n")
     for premise in it.premises:
@@ -110,17 +104,11 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
     most = _most(it)
     for piece, weight in it.pieces():
         safe = " " * len(piece) if piece.isspace() else printable(piece)
-        text.append(safe, _style((weight or 0) / most, colours) if _is_shown(weight) else "")
-    text.append("\n\n")
-    places = list(range(len(it.weights)))
-    if colours:
-        places = _strongest(it)[:5]
-        for words, sign in (("raises p: ", 1), ("; lowers p: ", -1)):
-            text.append(words).append("red" if sign > 0 else "blue", _style(sign, colours))
-        text.append("; strongest words:\n")
-    return text.append(
-        "\n".join(f"{_signed(it.weights[i])}  {printable(it.words[i])}" for i in places)
+        text.append(safe, _style(weight / most) if weight and _is_shown(weight) else "")
+    weights = (
+        f"{_signed(weight)}  {printable(word)}" for word, weight in zip(it.words, it.weights)
     )
+    return text.append("\n\n" + "\n".join(weights))
 
 
 def as_page(shown: ShownExplanation) -> str:
@@ -150,10 +138,7 @@ def _span(piece: str, weight: float | None, most: float) -> str:
 
 
 def _text(text: str) -> str:
-    """Return a text for HTML, with control characters as escapes."""
-    # The joiners are part of the spelling in Persian, in Indic scripts and in emoji.
-    harmless = (c.isprintable() or c in _KEPT or unicodedata.category(c) == "Zs" for c in text)
-    return escape("".join(c if ok else printable(c) for c, ok in zip(text, harmless)))
+    return escape(printable_lines(text))
 
 
 def _is_shown(weight: float | None) -> bool:
@@ -168,16 +153,7 @@ def _signed(weight: float) -> str:
     return f"{weight:+.3f}".replace("-", "−") if _is_shown(weight) else " 0.000"
 
 
-def _strongest(explanation: Explanation) -> list[int]:
-    weights = explanation.weights
-    return sorted(range(len(weights)), key=lambda place: -abs(weights[place]))
-
-
-def _style(share: float, colours: str | None) -> str:
-    if not colours:
-        return ""
-    if colours in ("standard", "windows"):  # sixteen colours have no shades
-        return f"{'bold ' if abs(share) > _STRONG else ''}{'red' if share > 0 else 'blue'}"
+def _style(share: float) -> str:
     strength, colour = 0.25 + 0.75 * abs(share), _UP if share > 0 else _DOWN
     parts = ",".join(str(round(255 - strength * (255 - part))) for part in colour)
     return f"black on rgb({parts})"  # dark on light reads on any terminal

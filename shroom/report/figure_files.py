@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,8 +32,6 @@ _LEAST = 3.0
 _PLOT_WIDTH = 5.5
 #: Inches: the height of a forest plot without rows, and of a row.
 _AROUND, _ROW = 0.75, 0.36
-#: Inches: the height of a line of notes; and the number of letters in an inch.
-_NOTE, _LETTERS = 0.14, 16
 
 _RC: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -74,7 +71,6 @@ class Panel:
     about: str
     draw: Callable[[Any], None] | None
     rows: int = 0
-    star: str = ""
 
 
 def inline(panel: Panel, prefix: str) -> str:
@@ -96,32 +92,29 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
     heights = [_height(panel, inches / columns) for panel in drawn]
     rows = [0.3 + max(heights[i : i + columns]) for i in range(0, len(drawn), columns)]
     several = len({panel.track for panel in drawn}) > 1
-    notes = _notes(drawn, several=several, letters=round(_LETTERS * inches))
     with _settings({"figure.facecolor": LIGHT["paper"], "svg.fonttype": "path"}):
-        figure = _figure(inches, sum(rows) + _NOTE * len(notes))
+        figure = _figure(inches, sum(rows))
         grid = figure.subplots(len(rows), columns, squeeze=False).ravel()
         for axes, panel in zip(grid, drawn):
             title = shortened(panel.title, round(10 * inches / columns))
             _draw_titled(axes, panel, title + (f"\n{panel.track}" if several else ""))
         for axes in grid[len(drawn) :]:
             axes.set_axis_off()
-        _write_below(figure, notes)
         return _saved(figure, form, dpi)
 
 
 def on_axes(panel: Panel, axes: Any = None) -> Any:
     """Draw a panel on axes, by default on the axes of a new pyplot figure."""
-    figure, notes = None, _notes([panel], several=False, letters=round(_LETTERS * _PLOT_WIDTH))
+    figure = None
     if axes is None:
         import matplotlib.pyplot as plt
 
         # Outside the settings, because the notebook backend needs its own.
-        size = (_PLOT_WIDTH, 0.5 + _height(panel, _PLOT_WIDTH) + _NOTE * len(notes))
+        size = (_PLOT_WIDTH, 0.5 + _height(panel, _PLOT_WIDTH))
         figure = plt.figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
     with _settings({}):
         if figure is not None:
             axes = figure.subplots()
-            _write_below(figure, notes)
         _draw_titled(axes, panel, "\n".join(filter(None, [shortened(panel.title), panel.track])))
     return axes
 
@@ -132,20 +125,6 @@ def _draw_titled(axes: Any, panel: Panel, title: str) -> None:
     lines = len(legend.get_texts()) if legend else 0
     pad = 4 + 14 * (1 if lines == 2 else lines)  # two lines are side by side
     axes.set_title(title, fontsize=9, loc="left", color=LIGHT["ink"], pad=pad)
-
-
-def _write_below(figure: Any, notes: Sequence[str]) -> None:
-    if notes:
-        muted = LIGHT["muted"]
-        figure.supxlabel("\n".join(notes), x=0.01, ha="left", fontsize=7.5, color=muted)
-
-
-def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:
-    """Return the footnotes of stars in names, wrapped."""
-    notes = dict.fromkeys(
-        f"{panel.star} ({panel.track})" if several else panel.star for panel in drawn if panel.star
-    )
-    return [line for note in notes for line in textwrap.wrap(note, letters)]
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 from shroom.core.extras import require
@@ -11,19 +10,25 @@ from shroom.core.printing import counted, printable_lines
 from shroom.core.problems import printable
 from shroom.core.version import __version__
 from shroom.evaluation.differences import tables_of_pairs
-from shroom.evaluation.report import Report, TrackReport
-from shroom.evaluation.system_report import SystemReport
+from shroom.evaluation.report import Report, SystemReport, TrackReport
 from shroom.report.figure_files import Panel
-from shroom.report.report_plots import KINDS, comparison, in_sample, ranks, scores
+from shroom.report.report_plots import KINDS, comparison, scores
 from shroom.report.results import TEMPLATES, figures, script
 from shroom.report.system_plots import OF_SYSTEM
 from shroom.scoring.display.html import document, one_table
-from shroom.scoring.display.text import confidence, drawn, footnote, methods, starred
+from shroom.scoring.display.text import (
+    WHY_UNDEFINED,
+    confidence,
+    drawn,
+    footnote,
+    methods,
+    starred,
+)
 from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Beside, Row, Table, score_cells
 
-#: A forest plot of more pairs cannot be read; the table has them all.
-_PAIRS = 30
+#: A forest plot of the pairs of more systems cannot be read; the table has them all.
+_SYSTEMS = 8
 
 
 def page(report: Report, command: str) -> str:
@@ -60,12 +65,12 @@ def page(report: Report, command: str) -> str:
         command=command,
         contents=[(title, title.split()[-1].lower()) for title, it in sections.items() if it],
         how=how_made(report),
-        means={title: _scores(systems, report) for title, systems in report.means.items()},
         names=report.systems,
         plots=plots,
         several=several,
         split=" and ".join(splits),
         tracks=[_track(track, report) for track in report.tracks],
+        undefined=WHY_UNDEFINED,
         verdict=report.verdict,
         warnings=warnings,
     )
@@ -116,35 +121,31 @@ def how_made(report: Report) -> str:
 
 def _plots(tracks: Sequence[TrackReport]) -> dict[str, list[Panel]]:
     """Return the figures of all systems by kind."""
-    binary = [track for track in tracks if track.systems[0].binary is not None]
+    binary = [track for track in tracks if track.systems[0].is_binary]
     kinds = OF_SYSTEM if binary else ()
     return {kind: [panel for track in binary for panel in KINDS[kind](track)] for kind in kinds}
 
 
 def _track(track: TrackReport, report: Report) -> dict[str, Any]:
-    first, several = track.systems[0], len(track.systems) > 1
-    differences = comparison(track) if several else []
-    if len(track.comparisons) > _PAIRS * len(first.whole):
-        about = "there are too many pairs to draw; see the table"
-        differences = [Panel("Differences", "", about, None)]
+    first = track.systems[0]
     return {
         "name": track.name,
         "n": track.n,
         "board": track.board,
         "scores": _scores(track.systems, report, first.score.floors),
-        "slices": {key: _slice(track, report, key) for key in first.slices},
-        "figures": [*scores(track), *(ranks(track) if several else ())],
-        "differences": differences,
+        "slices": {key: _slice(track, report, key) for key in first.score.slices},
+        "figures": scores(track),
+        "differences": comparison(track) if 1 < len(track.systems) <= _SYSTEMS else [],
         "pairs": tables_of_pairs(track.comparisons, report.intervals),
         "hardest": track.items,
-        "star": "".join(footnote(in_sample(track))),
+        "star": "".join(footnote((it.name, it.in_sample, track.n) for it in track.systems)),
     }
 
 
 def _scores(
     systems: Sequence[SystemReport],
     report: Report,
-    floors: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
+    floors: Mapping[str, Mapping[str, float | None]],
 ) -> Table:
     """Return the scores of the systems, the floors and the references."""
     rows: list[Row] = [
@@ -159,9 +160,9 @@ def _scores(
 
 def _slice(track: TrackReport, report: Report, key: str) -> Table:
     several, rows = len(track.systems) > 1, list[Row | None]()
-    for word in track.systems[0].slices[key]:
+    for word in track.systems[0].score.slices[key]:
         for system in track.systems:
-            n, scores = system.slices[key][word]
+            n, scores = system.score.parts[f"{key} {word}"]
             name = (starred(system.name, system.in_sample),) if several else ()
             rows.append((word or "(none)", *name, n, *scores.values()))
         rows += [None] if several else []

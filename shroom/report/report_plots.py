@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Callable
 
 from shroom.evaluation.differences import Comparison
-from shroom.evaluation.report import Report, TrackReport
-from shroom.evaluation.system_report import BinaryReport, SystemReport
+from shroom.evaluation.report import Report, SystemReport, TrackReport
 from shroom.report.figure_files import Panel
 from shroom.report.system_plots import DASHED, OF_SYSTEM, Drawing
 from shroom.scoring.display.html import LIGHT
-from shroom.scoring.display.text import STAR, footnote, interval, number, shortened, starred
+from shroom.scoring.display.text import STAR, interval, number, shortened, starred
 from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Estimate
 
@@ -37,83 +34,41 @@ Line = tuple[str, Estimate, bool]
 
 def panels(kind: str, report: Report) -> list[Panel]:
     """Return the panels of a kind, track by track."""
-    return [
-        panel
-        for track in report.tracks
-        for panel in with_star(KINDS[kind](track), in_sample(track))
-    ]
-
-
-def with_star(panels: Sequence[Panel], cases: Iterable[tuple[str, int, int]]) -> list[Panel]:
-    """Return panels with the footnote of the star; see :func:`footnote` for the cases."""
-    star = "".join(footnote(cases))
-    return [replace(panel, star=star) for panel in panels]
-
-
-def in_sample(track: TrackReport) -> list[tuple[str, int, int]]:
-    """Return the name of each system, its number of in-sample items and that of all items."""
-    return [(system.name, system.in_sample, track.n) for system in track.systems]
+    return [panel for track in report.tracks for panel in KINDS[kind](track)]
 
 
 def scores(track: TrackReport) -> list[Panel]:
     first = track.systems[0]
     rows = {system.name: system.whole for system in track.systems}
-    is_binary = first.binary is not None
-    return forests(track.name, track.n, rows, first.score.floors, is_binary=is_binary)
+    return forests(track.name, track.n, rows, first.score.floors)
 
 
 def forests(
     name: str,
     n: int,
     rows: Mapping[str, Mapping[str, Estimate]],
-    others: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
-    *,
-    is_binary: bool = False,
+    floors: Mapping[str, Mapping[str, float | None]],
 ) -> list[Panel]:
-    """Return a forest plot of each metric; ``others`` are scores of floors and references."""
+    """Return a forest plot of each metric; ``floors`` are scores of floors and references."""
     panels = []
     for metric in next(iter(rows.values()), ()):
-        lines = []
-        for row, scores in rows.items():
-            cell = scores[metric]
-            why = f": {cell.why}" if cell.why else ""
-            lines.append((f"{row}{STAR * bool(cell.star)}", cell._replace(why=why), False))
-        marks = beside(metric, others, is_binary=is_binary)
+        cells = {row: scores[metric] for row, scores in rows.items()}
+        lines = [(f"{row}{STAR * bool(it.star)}", it, False) for row, it in cells.items()]
+        marks = _best_floor(metric, floors)
         label = f"{metric.replace('_', ' ')}, n = {n}"
         panels.append(forest(metric, name, lines, label, marks))
     return panels
 
 
-def beside(
-    metric: str, floors: Mapping[str, Mapping[str, float | None]], *, is_binary: bool
-) -> dict[str, float]:
-    """Return the best floor, or for rho the reference; more names would overlap."""
-    values = {name: floor.get(metric) for name, floor in floors.items()}
-    defined = {name: value for name, value in values.items() if value is not None}
-    if is_binary:
-        best = {"accuracy": "majority label", "rho": "gold label as p"}.get(metric, "")
-    else:
-        best = max(defined, key=lambda name: defined[name], default="")
-    return {f"{floor_or_reference(best)}: {best}": defined[best]} if best in defined else {}
-
-
-def ranks(track: TrackReport) -> list[Panel]:
-    rows = [(it.name, it.in_sample, it.rank, it.rank_ci) for it in track.systems if it.rank]
-    none = Panel("ranks", track.name, "there is only one system, so there are no ranks", None)
-    return [of_ranks(track.name, list(track.systems[0].whole), rows) if rows else none]
-
-
-def of_ranks(name: str, metrics: Sequence[str], rows: Sequence[tuple[str, int, Any, Any]]) -> Panel:
-    """Return a forest plot of ranks; a row has a name, in-sample items, rank and interval."""
-    lines = [(starred(row, seen), Estimate(rank, ci), False) for row, seen, rank, ci in rows]
-    places = [
-        f"{line}: {cell.value:g}" + (f", {cell.ci[0]} to {cell.ci[1]}" if cell.ci else "")
-        for line, cell, _ in lines
-    ]
-    ties = f"; ties are broken by {metrics[1]}" if len(metrics) > 1 else ""
-    words = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
-    label = "rank (1 is best)"
-    return forest("ranks", name, lines, label, {}, words=words, integers=True)
+def _best_floor(metric: str, floors: Mapping[str, Mapping[str, float | None]]) -> dict[str, float]:
+    """Return the highest score of the floors under its name; more names would overlap."""
+    scores = {
+        f"floor: {name}": score
+        for name, floor in floors.items()
+        if floor_or_reference(name) == "floor" and (score := floor.get(metric)) is not None
+    }
+    best = max(scores, key=lambda name: scores[name], default=None)
+    return {} if best is None else {best: scores[best]}
 
 
 def comparison(track: TrackReport) -> list[Panel]:
@@ -131,8 +86,7 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
         for pair in pairs:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
             both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
-            why = " because one of the scores is undefined"
-            lines.append((both, Estimate(pair.difference, pair.ci, why=why), not pair.significant))
+            lines.append((both, Estimate(pair.difference, pair.ci), not pair.significant))
         about = "A filled dot marks a significant difference (†). Differences in "
         label = f"difference in {metric} (filled: significant)"
         panels.append(forest(metric, name, lines, label, {"none": 0.0}, about=about))
@@ -147,22 +101,21 @@ def forest(
     marks: Mapping[str, float],
     *,
     about: str = "",
-    words: str = "",
-    integers: bool = False,
 ) -> Panel:
     """Return a forest plot of one metric; ``marks`` are vertical lines by name."""
     drawn = [line for line in lines if line[1].value is not None]
-    parts = [f"{line}: {number(it.value)} {interval(it.ci)}".rstrip() for line, it, _ in drawn]
-    parts += [f"{line}: undefined{it.why}" for line, it, _ in lines if it.value is None and it.why]
-    words = words or f"{about}{title}: {'; '.join(parts) or 'undefined'}."
-
-    draw = partial(_draw_forest, lines=drawn, label=label, marks=marks, integers=integers)
+    parts = [
+        f"{line}: {number(it.value)} {interval(it.ci)}".rstrip()
+        if it.value is not None
+        else f"{line}: undefined"
+        for line, it, _ in lines
+    ]
+    words = f"{about}{title}: {'; '.join(parts)}."
+    draw = partial(_draw_forest, lines=drawn, label=label, marks=marks)
     return Panel(title, name, words, draw if drawn else None, len(drawn))
 
 
-def _draw_forest(
-    axes: Any, lines: list[Line], label: str, marks: Mapping[str, float], *, integers: bool
-) -> None:
+def _draw_forest(axes: Any, lines: list[Line], label: str, marks: Mapping[str, float]) -> None:
     muted, rule, accent = (LIGHT[name] for name in ("muted", "rule", "accent"))
     axes.set_ylim(len(lines) - 0.4, -1.0)
     axes.set_yticks([])
@@ -173,9 +126,6 @@ def _draw_forest(
     low, high = min([*ends, *marks.values()]), max([*ends, *marks.values()])
     room = 0.05 * (high - low) or 0.05
     axes.set_xlim(low - room, high + room)
-    if integers:
-        axes.set_xlim(0.5, high + 0.5)
-        axes.locator_params(axis="x", integer=True)
     for name, place in marks.items():
         axes.axvline(place, **{**DASHED, "linewidth": 0.9})
         side, offset = ("left", 4) if place < (low + high) / 2 else ("right", -4)
@@ -191,15 +141,13 @@ def _draw_forest(
         axes.annotate(shortened(name), (0, row), **_NAME)
 
 
-def _by_system(
-    figure: Callable[[SystemReport, BinaryReport], Drawing],
-) -> Callable[[TrackReport], list[Panel]]:
+def _by_system(figure: Callable[[SystemReport], Drawing]) -> Callable[[TrackReport], list[Panel]]:
     none = "this figure needs binary labels, which this edition does not have", None
     return lambda track: [
         Panel(
             starred(system.name, system.in_sample),
             track.name,
-            *(figure(system, system.binary) if system.binary else none),
+            *(figure(system) if system.is_binary else none),
         )
         for system in track.systems
     ]
@@ -210,5 +158,4 @@ KINDS: dict[str, Callable[[TrackReport], list[Panel]]] = {
     "scores": scores,
     **{kind: _by_system(drawing) for kind, drawing in OF_SYSTEM.items()},
     "comparison": comparison,
-    "ranks": ranks,
 }

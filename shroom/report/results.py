@@ -10,26 +10,19 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, printable
 from shroom.core.registry import unknown_name
 from shroom.report.figure_files import Panel, inline, on_axes
-from shroom.report.report_plots import differences, forest, forests, of_ranks, with_star
-from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability, legend
+from shroom.report.report_plots import differences, forests
+from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability
 from shroom.scoring.display import html
 from shroom.scoring.display.html import LIGHT, inside
-from shroom.scoring.display.text import number, shortened
+from shroom.scoring.display.text import number, starred
 from shroom.scoring.result import Result
-from shroom.scoring.tables import Estimate
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
 Panels = dict[str, list[Panel]]
-#: The largest number of labels that are drawn, and of letters of each.
-_LABELS, _LABEL_LETTERS = 20, 30
-#: Number of bars of a histogram of p.
-_BARS = 20
 #: The folder of the report's template and of the script.
 TEMPLATES = Path(__file__).parent / "templates"
 #: The largest number of figures in a notebook view, and of rows of a figure.
@@ -88,9 +81,8 @@ def _figure(panel: Panel) -> str:
     caption = printable(", ".join(filter(None, [panel.title, panel.track])))
     # Ids are unique in a page and reproducible.
     key = hashlib.sha256(f"{caption} {panel.about}".encode()).hexdigest()[:8]
-    note = f'<p class="note">{escape(panel.star)}</p>' if panel.star else ""
     figure = inline(panel, f"shroom-{key}")
-    return f"<figure><figcaption>{escape(caption)}</figcaption>{figure}{note}</figure>\n"
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{figure}</figure>\n"
 
 
 def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
@@ -114,37 +106,31 @@ def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
 
 
 def of_score(score: Any) -> Panels:
-    from shroom.evaluation.system_report import BinaryReport, SystemReport
+    from shroom.evaluation.report import SystemReport
 
     kinds: Panels = {"scores": []}
     binary = score.edition.annotation.kind == "binary"
     for result, track in zip(score.results, score.tracks):
         rows = {name or "all items": cells for name, (_, cells) in result.parts.items()}
-        drawn = {"scores": forests(result.title, result.n, rows, result.floors, is_binary=binary)}
+        drawn = {"scores": forests(result.title, result.n, rows, result.floors)}
         if binary:
-            report = BinaryReport.of(track)
-            system = SystemReport("the submission", result, {}, {}, report)
+            system = SystemReport("the submission", result, track)
             for kind, drawing in OF_SYSTEM.items():
-                drawn[kind] = [Panel(kind, result.title, *drawing(system, report))]
+                title = starred(kind, result.in_sample)
+                drawn[kind] = [Panel(title, result.title, *drawing(system))]
         for kind, panels in drawn.items():
-            cases = [(result.title, result.in_sample, result.n)]
-            kinds.setdefault(kind, []).extend(with_star(panels, cases))
+            kinds.setdefault(kind, []).extend(panels)
     return kinds
 
 
 def of_leaderboard(board: Any) -> Panels:
-    kinds: Panels = {"scores": [], "ranks": []}
+    panels: list[Panel] = []
     for name, rows in board.tracks.items():
         systems = [row for row in rows if row.kind == "system"]
         others = {row.system: row.scores for row in rows if row.kind != "system"}
-        cases = [(row.system, row.in_sample, row.n) for row in systems]
         scores = {row.system: row.estimates for row in systems}
-        places = [(it.system, it.in_sample, it.rank, it.rank_ci) for it in systems]
-        binary = "majority label" in others
-        drawn = forests(name, rows[0].n, scores, others, is_binary=binary)
-        kinds["scores"] += with_star(drawn, cases)
-        kinds["ranks"] += with_star([of_ranks(name, board.metrics, places)], cases)
-    return kinds
+        panels += forests(name, rows[0].n, scores, others)
+    return {"scores": panels}
 
 
 def of_comparisons(comparisons: Any) -> Panels:
@@ -152,14 +138,6 @@ def of_comparisons(comparisons: Any) -> Panels:
     for pair in comparisons.comparisons:
         by_track.setdefault(pair.place, []).append(pair)
     return {"comparison": [it for name, of in by_track.items() for it in differences(name, of)]}
-
-
-def of_agreement(agreement: Any) -> Panels:
-    plots = []
-    for gold in agreement.results:
-        rows = {name or "all items": it.estimates for name, it in gold.parts.items()}
-        plots += forests(gold.title, gold.whole.n, rows)
-    return {"agreement": plots}
 
 
 def of_calibration(calibration: Any) -> Panels:
@@ -171,60 +149,9 @@ def of_calibration(calibration: Any) -> Panels:
         curves = {"as given": before, "calibrated": after}
         name = f"{result.split} {result.track}".strip()
         drawing = partial(draw_reliability, curves=curves, counted=after)
-        panel = Panel("reliability", name, about, drawing)
-        plots += with_star([panel], [(name, result.in_sample, result.n)])
+        title = starred("reliability", result.in_sample)
+        plots.append(Panel(title, name, about, drawing))
     return {"reliability": plots}
-
-
-def of_predictions(predictions: Any) -> Panels:
-    plots = []
-    for name, rows in predictions.rows.items():
-        flagged = np.array([row["label"] == "Hallucination" for row in rows])
-        p = np.array([row["p(Hallucination)"] for row in rows], float)
-        about = f"Predictions labelled Hallucination: {int(flagged.sum())} of {len(rows)}."
-        drawing = partial(_draw_p, parts=[p[~flagged], p[flagged]])
-        plots.append(Panel(predictions.maker, name, about, drawing))
-    return {"p": plots}
-
-
-def _draw_p(axes: Any, parts: list[Any]) -> None:
-    names = ["Not Hallucination", "Hallucination"]
-    bars: Any = {"color": [LIGHT["accent"], LIGHT["second"]], "label": names, "rwidth": 0.92}
-    axes.hist(parts, np.linspace(0, 1, _BARS + 1).tolist(), stacked=True, **bars)
-    axes.set(xlim=(-0.02, 1.02), xlabel="p(Hallucination)", ylabel="predictions")
-    legend(axes)
-
-
-def of_description(description: Any) -> Panels:
-    plots = []
-    for field, by_label in description.contents.labels.items():
-        about = "; ".join(f"{name}: {count}" for name, count in by_label.items())
-        listed = [*by_label.items()][:_LABELS]
-        shown = [(shortened(name, _LABEL_LETTERS), count) for name, count in listed]
-        drawing = partial(_draw_labels, counts=shown) if shown else None
-        plots.append(Panel(field, description.dataset, about, drawing, len(shown)))
-    return {"labels": plots}
-
-
-def _draw_labels(axes: Any, counts: list[tuple[str, int]]) -> None:
-    names, numbers = zip(*counts)
-    places = np.arange(len(names))
-    bars = axes.barh(places, numbers, height=0.7, color=LIGHT["accent"])
-    axes.bar_label(bars, padding=3, color=LIGHT["ink"])
-    axes.set_yticks(places, names)
-    axes.set(xlabel="number", xlim=(0, 1.12 * max(numbers)), ylim=(len(names) - 0.5, -0.5))
-
-
-def of_matrix(matrix: Any) -> Panels:
-    from shroom.evaluation.matrix.results import floor
-
-    plots = []
-    for place, subject in enumerate(matrix.subjects):
-        rows = {row.detector: row.cells[place].estimates for row in matrix.rows}
-        cases = [(row.detector, row.cells[place].in_sample, subject.n) for row in matrix.rows]
-        panels = forests(subject.name, subject.n, rows, {"majority label": floor(subject)})
-        plots += sorted(with_star(panels, cases), key=lambda panel: panel.title != "auroc")
-    return {"scores": plots}
 
 
 def of_probe(saved: Any) -> Panels:
@@ -252,16 +179,3 @@ def _by_layer(saved: Any, name: str, head: str) -> Panel:
             axes.fill_between(*zip(*bands), color=accent, alpha=0.12, linewidth=0)
 
     return Panel(head, printable(saved.name), about, draw)
-
-
-def of_gold(quality: Any) -> Panels:
-    return {"annotators": [_annotator_panel(file) for file in quality.files if file.annotators]}
-
-
-def _annotator_panel(file: Any) -> Panel:
-    lines = [
-        (it.name, Estimate(it.correlation, it.correlation_ci), False) for it in file.annotators
-    ]
-    who = "Each annotator" if file.are_people else "Each position in the list of votes"
-    label = "correlation with the share of the others who voted yes"
-    return forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.evaluation.system_report import BinaryReport, SystemReport
-from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold
-from shroom.metrics.reliability import Reliability
+from shroom.evaluation.report import SystemReport
+from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold, accuracy_by_threshold
+from shroom.metrics.classification import confusion
+from shroom.metrics.reliability import Reliability, reliability
 from shroom.scoring.display.html import LIGHT
 from shroom.scoring.display.text import number
 
@@ -23,12 +25,24 @@ _HOLLOW: Any = {"color": _SECOND, "markerfacecolor": "none", "clip_on": False}
 Drawing = tuple[str, Callable[[Any], None]]
 #: A curve with more steps is drawn at this many places.
 _PLACES = 401
-#: The number of sizes of dots.
-_SIZES = 12
+#: The number of sizes of dots, and of bins of p.
+_SIZES, _BINS = 12, 20
 
 
-def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
-    by_label, by_share = report.by_label, report.by_share
+def _columns(system: SystemReport) -> tuple[NDArray[Any], ...]:
+    label, p, gold_label, gold_p = system.aligned.columns
+    return label, np.clip(p, 0.0, 1.0), gold_label, gold_p  # p may leave [0, 1] by a rounding
+
+
+def _words(system: SystemReport) -> tuple[str, ...]:
+    """Return the edition's words for Hallucination and Not Hallucination."""
+    return tuple(system.aligned.edition.file_labels.values())
+
+
+def _reliability(system: SystemReport) -> Drawing:
+    _, p, gold_label, gold_p = _columns(system)
+    by_label, by_share = reliability(p, gold_label), reliability(p, gold_p)
+    word, _ = _words(system)
     columns = by_label.edges, by_label.edges[1:], by_label.share, by_label.n
     bins = [
         f"{low:.1f} to {high:.1f}: {share:.2f} (n = {n})"
@@ -38,7 +52,7 @@ def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
     about = (
         f"Reliability of {system.name}: expected calibration error "
         f"{number(by_label.expected_error)} against labels, {number(by_share.expected_error)} "
-        f"against the share of annotators who chose {report.words[0]}. Share of hallucinations in "
+        f"against the share of annotators who chose {word}. Share of hallucinations in "
         f"each bin of p: {'; '.join(bins)}."
     )
     curves = {"by proportion": by_share, "by majority label": by_label}
@@ -60,14 +74,15 @@ def draw_reliability(axes: Any, curves: Mapping[str, Reliability], counted: Reli
     legend(axes)
 
 
-def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
-    curve = report.thresholds
+def _threshold(system: SystemReport) -> Drawing:
+    _, p, gold_label, _ = _columns(system)
+    curve, (word, _) = accuracy_by_threshold(p, gold_label), _words(system)
     at_half, best = curve.at(0.5), curve.best_threshold
     named = _named(best, curve)
     floor = system.score.floors["majority label"]["accuracy"] or 0.0
     about = (
         f"Accuracy of {system.name} if items with p above the threshold are labelled "
-        f"{report.words[0]}. At 0.5, the accuracy is {number(at_half)}. The best threshold, chosen "
+        f"{word}. At 0.5, the accuracy is {number(at_half)}. The best threshold, chosen "
         f"on these items, is {named} with accuracy {number(curve.at(best))}. The floor (majority "
         "label) is "
         f"{number(floor)}."
@@ -99,11 +114,12 @@ def _named(best: float, curve: AccuracyByThreshold) -> str:
     return next(text for text in texts if curve.at(float(text)) == curve.at(best))
 
 
-def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
-    counts = report.confusion
+def _confusion(system: SystemReport) -> Drawing:
+    label, _, gold_label, _ = _columns(system)
+    counts, words = confusion(label, gold_label), _words(system)
     table = np.array([[counts.both, counts.only_gold], [counts.only_system, counts.neither]])
     about = (
-        f"Confusion matrix of {system.name}. Items with the majority label {report.words[0]}: "
+        f"Confusion matrix of {system.name}. Items with the majority label {words[0]}: "
         f"{counts.both} flagged, {counts.only_gold} missed. Other items: {counts.only_system} "
         f"flagged, {counts.neither} not flagged."
     )
@@ -122,8 +138,8 @@ def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
             text = f"{100 * share:.1f}% · {kind}"
             axes.text(*place, text, ha="center", va="top", fontsize=8, color=_MUTED)
         axes.set(xlim=(0, 2), ylim=(2, 0), xlabel="system", ylabel="annotators' majority")
-        axes.set_xticks([0.5, 1.5], report.words)
-        axes.set_yticks([0.5, 1.5], report.words, rotation=90, va="center")
+        axes.set_xticks([0.5, 1.5], words)
+        axes.set_yticks([0.5, 1.5], words, rotation=90, va="center")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         axes.axhline(1, color=LIGHT["paper"], linewidth=2)
@@ -132,41 +148,42 @@ def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
     return about, draw
 
 
-def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
-    spread = report.spread
-    means = [f"{share:.2f}: {mean:.2f}" for share, mean in zip(spread.shares, spread.mean_p)]
+def _scatter(system: SystemReport) -> Drawing:
+    (_, p, _, gold_p), (word, _) = _columns(system), _words(system)
+    shares, place = np.unique(np.round(gold_p, 2), return_inverse=True)
+    mean_p = np.bincount(place, weights=p) / np.bincount(place)
+    means = [f"{share:.2f}: {mean:.2f}" for share, mean in zip(shares, mean_p)]
     about = (
-        f"p of {system.name} against the share of annotators who chose {report.words[0]}. The area "
+        f"p of {system.name} against the share of annotators who chose {word}. The area "
         f"of a dot shows the number of items. Mean p by share: {'; '.join(means)}."
     )
-    row, column = np.nonzero(spread.counts)
-    counts = spread.counts[row, column]
+    bins = np.minimum((p * _BINS).astype(np.intp), _BINS - 1)
+    (row, column), counts = np.unique(np.stack([place, bins]), axis=1, return_counts=True)
 
     def draw(axes: Any) -> None:
         unit_square(axes, "annotators' proportion", "p(Hallucination)")
         axes.set_xlim(-0.06, 1.06)
-        bins = spread.counts.shape[1]
-        middles = (column + 0.5) / bins
+        middles = (column + 0.5) / _BINS
         # One size at a time: the SVG then defines each marker only once.
         levels = np.ceil(_SIZES * counts / counts.max())
         for level in np.unique(levels).tolist():
             of_size = levels == level
             size = 2 + 11 * (level / _SIZES) ** 0.5
             dots: Any = {"markersize": size, "markeredgewidth": 0, "alpha": 0.45, **_FULL}
-            axes.plot(spread.shares[row][of_size], middles[of_size], "o", **dots)
+            axes.plot(shares[row][of_size], middles[of_size], "o", **dots)
         line: Any = {"marker": "D", "markersize": 5, "linewidth": 1, **_HOLLOW}
-        axes.plot(spread.shares, spread.mean_p, label="mean p", **line)
+        axes.plot(shares, mean_p, label="mean p", **line)
         legend(axes)
 
     return about, draw
 
 
 #: The figures of a system's labels and p, by name.
-OF_SYSTEM: dict[str, Callable[[SystemReport, BinaryReport], Drawing]] = {
-    "reliability": reliability,
-    "threshold": threshold,
-    "confusion": confusion,
-    "scatter": scatter,
+OF_SYSTEM: dict[str, Callable[[SystemReport], Drawing]] = {
+    "reliability": _reliability,
+    "threshold": _threshold,
+    "confusion": _confusion,
+    "scatter": _scatter,
 }
 
 

@@ -120,7 +120,6 @@ class Agreement(Result):
     intervals: Intervals
     warnings: list[str] = field(default_factory=list)
     keys = ("**only", "signature", "results", "**intervals", "warnings")
-    panels_by = "of_agreement"
 
     def __repr__(self) -> str:
         alphas = {gold.title: gold.whole["krippendorff_alpha"].value for gold in self.results}

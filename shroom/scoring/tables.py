@@ -23,17 +23,14 @@ ROSE = "↕.0f"
 
 
 class Estimate(NamedTuple):
-    """A figure with its interval; ``star`` if it is in-sample; ``why`` either is undefined."""
+    """A figure with its interval; ``star`` if it is in-sample."""
 
     value: float | None
     ci: tuple[float, float] | None = None
     star: object = False
     form: str = ".3f"
-    why: str = ""
 
     def __str__(self) -> str:
-        if self.value is None and self.why:
-            return f"undefined: {self.why}"
         shown = UNDEFINED if self.value is None else _formatted(self.value, self.form)
         return shown + STAR * bool(self.star)
 
@@ -44,8 +41,6 @@ class Estimate(NamedTuple):
             return f"{self.ci[0]}–{self.ci[1]}"
         if self.ci is not None and self.form == ROSE:
             return " to ".join(dict.fromkeys(_formatted(end, self.form) for end in self.ci))
-        if self.ci is None and self.why and self.value is not None:
-            return f"no interval: {self.why}"
         return interval(self.ci)
 
 

@@ -19,7 +19,7 @@ from shroom.detectors.base import Detector
 from shroom.detectors.lexical import Lexical
 from shroom.detectors.registry import REGISTRY
 from shroom.evaluation.matrix.datasets import named, subjects
-from shroom.evaluation.matrix.detectors import FILE, MEASURES, contenders
+from shroom.evaluation.matrix.detectors import FILE, contenders
 from shroom.evaluation.matrix.matrix import evaluate
 from shroom.evaluation.matrix.results import HEADS
 from shroom.inference import store as inference
@@ -130,20 +130,18 @@ def test_a_cell_is_what_the_metrics_say_of_what_the_detector_says(matrix):
 
 
 def test_units_are_responses_and_views_differ(matrix, felm):
-    found, err = matrix("lexical", "--on", f"felm={felm}", "--on", f"felm:prompt={felm}")
+    found, _ = matrix("lexical", "--on", f"felm={felm}", "--on", f"felm:prompt={felm}")
     n = sum(1 + index % 4 for index in range(25))
     shown = [(each["name"], each["units"], each["n"]) for each in found["datasets"]]
     assert shown == [("felm", 25, n), ("felm:prompt", 25, n)]
     one, other = found["rows"][0]["cells"]
     assert one["auroc"] != other["auroc"]
-    assert "recognised as" not in err
 
 
 def test_several_paths_of_one_data_set_are_one(matrix, tmp_path):
-    found, err = matrix("lexical", "--on", VAL, "--on", f"semeval2024={AWARE}")
+    found, _ = matrix("lexical", "--on", VAL, "--on", f"semeval2024={AWARE}")
     (both,) = found["datasets"]
     assert both["n"] == 120
-    assert f"{VAL}: recognised as semeval2024 by its format" in err
     found, _ = matrix("lexical", "--on", SAMPLE)
     assert found["datasets"][0]["content"] == both["content"]
 
@@ -163,7 +161,7 @@ def test_half_is_not_hallucination_and_what_has_no_premise_is_left_out(matrix, t
     rows = [*gold(6), *({**row, **half} for row in gold(4)), gold(1)[0] | {"src": "", "tgt": " "}]
     data = write_json(tmp_path / "d.json", rows)
     (found,) = matrix("lexical", "--on", data)[0]["datasets"]
-    assert (found["n"], found["halves"], found["without_premise"]) == (10, 4, 1)
+    assert (found["n"], found["without_premise"]) == (10, 1)
     assert found["hallucinations"] == sum(row["label"] == "Hallucination" for row in gold(6))
     out = " ".join(done("evaluate", "lexical", "--on", data).split())
     assert "left out: 1 item without a premise" in out
@@ -216,9 +214,8 @@ def scored_at(limit, measure, p, label):
     return metric(measure)(metric(measure).statistics(p > limit, p, label, label))
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_a_threshold_is_the_best_of_another_split(matrix, measure):
-    found, _ = matrix("lexical", "--on", VAL, "--tune-on", AWARE, "--tune-for", measure)
+def test_a_threshold_is_the_best_of_another_split(matrix):
+    found, measure = matrix("lexical", "--on", VAL, "--tune-on", AWARE)[0], "balanced_accuracy"
     points = datapoint_files.read(AWARE)
     scored = {point.hyp for point in datapoint_files.read(VAL)}
     points = [point for point in points if point.hyp not in scored]
@@ -227,7 +224,7 @@ def test_a_threshold_is_the_best_of_another_split(matrix, measure):
     assert scored_at(threshold["value"], measure, p, label) == max(
         scored_at(limit, measure, p, label) for limit in [0, *p.tolist()]
     )
-    assert threshold["source"].startswith(f"tuned for {measure} on semeval2024")
+    assert threshold["source"].startswith("tuned for balanced accuracy on semeval2024")
     assert found["tuned_on"]["n"] == len(points)
     own, _ = matrix("lexical", "--on", VAL)
     assert own["rows"][0]["cells"][0]["auroc"] == found["rows"][0]["cells"][0]["auroc"]
@@ -242,7 +239,7 @@ def test_thresholds_are_never_tuned_on_what_is_scored(refused, tmp_path, felm, r
     named = {"itself": felm, "copy": place / "copy.jsonl", "zip": zipped, "folder": place}
     tuned = f"felm={named[disguise]}" if disguise in named else f"felm:prompt={felm}"
     given = ("evaluate", "lexical", "--on", f"felm={felm}", "--tune-on", tuned)
-    assert "never tuned on" in refused(*given, "--runs", runs)
+    assert "items are also scored; choose another" in refused(*given, "--runs", runs)
 
 
 def test_items_that_are_also_scored_are_left_out_of_the_tuning(done, refused, tmp_path, runs):
@@ -342,7 +339,7 @@ def test_a_file_in_a_setting_is_known_by_its_content(constant, tmp_path):
     assert prints[0] == prints[2] != prints[1]
 
 
-def test_fresh_makes_all_anew(shroom, constant, runs, monkeypatch):
+def test_a_stored_result_is_used_again(shroom, constant, runs, monkeypatch):
     given = ("evaluate", constant(cut="yes"), "--on", VAL, "--runs", runs, "--no-ci")
     before = shroom(*given)[1]
     assert "steady on semeval2024: 60 texts were cut" in before
@@ -350,9 +347,6 @@ def test_fresh_makes_all_anew(shroom, constant, runs, monkeypatch):
     _, out, err = shroom(*given)
     assert out == before
     assert "used 1 stored result from" in err
-    _, out, err = shroom(*given, "--fresh")
-    assert out != before
-    assert "stored result" not in err
 
 
 def test_a_damaged_result_is_computed_again(shroom, constant, runs, felm):
@@ -463,7 +457,6 @@ def test_a_name_alone_is_what_was_fetched_or_lies_in_the_folder_of_data(
     shutil.copytree(felm.parent, tmp_path / "data" / "felm", ignore=shutil.ignore_patterns("data"))
     found = named("felm:prompt")
     assert (found.path, found.key) == ("data/felm", "felm:prompt")
-    assert "read from" in found.note
 
 
 def test_a_path_with_an_equals_sign_is_a_path(tmp_path, felm):
@@ -505,14 +498,11 @@ def test_the_verdict_claims_no_more_than_the_intervals_show(noise, resamples, ve
 
 
 @pytest.mark.parametrize("more", [FEW, ("--no-ci",)])
-def test_text_keeps_to_a_hundred_columns_and_the_page_is_whole(
-    done, tmp_path, felm, constant, runs, more
-):
+def test_text_and_page_are_whole(done, tmp_path, felm, constant, runs, more):
     names = [constant(f"a-detector-with-quite-a-long-name-{n}", value=0.1 * n) for n in range(4)]
     views = ["--on", f"felm={felm}", "--on", f"felm:prompt={felm}", "--on", str(VAL)]
     given = ("lexical", *names, constant(cut="<script>"), *views, "--runs", runs, *more)
     out = done("evaluate", *given, "--html", tmp_path / "page.html")
-    assert max(map(len, out.splitlines())) <= 100
     for name in ("lexical", "felm:prompt", "semeval2024", "floor: majority label"):
         assert name in out
     text = assert_good((tmp_path / "page.html").read_text()).text

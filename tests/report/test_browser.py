@@ -198,15 +198,13 @@ def brightness(colour):
 
 @pytest.fixture(scope="module")
 def undefined(folder):
-    """A report of systems without a rho, as if they were too many for their pairs to be drawn."""
+    """A report of systems without a rho."""
     n = 6
     held = write_json(folder / "flat.json", gold(n))
     flat = [{"label": "Not Hallucination", "p(Hallucination)": 0.25}] * n
     paths = [write_json(folder / f"flat {place}" / "p.json", flat) for place in range(2)]
     found = report(paths, held, intervals=Intervals(20), trials=20)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shroom.report.report_page._PAIRS", 0)
-        return report_page(found, "shroom report …")
+    return report_page(found, "shroom report …")
 
 
 @pytest.mark.parametrize("which", ["board", "rescored", "small_report", "small_form", "undefined"])

@@ -93,8 +93,6 @@ class GoldQuality(Result):
     left_out: Problems = field(default_factory=Problems)
     keys = ("ok", "errors", "warnings", "near", "files", "**intervals", "left_out")
     listed = "files"
-    panels_by = "of_gold"
-    figures_after = 1
     heading = "Gold quality"
 
     def __repr__(self) -> str:

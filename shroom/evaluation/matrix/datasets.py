@@ -44,11 +44,10 @@ class Subject(Plain):
     label: NDArray[np.bool_]
     p: NDArray[np.float64]
     without_premise: int
-    files: frozenset[str]
     notes: tuple[str, ...]
     problems: Problems
     keys = (
-        *("dataset", "view", "about", "paths", "n", "units", "hallucinations", "halves"),
+        *("dataset", "view", "about", "paths", "n", "units", "hallucinations"),
         *("without_premise", "content"),
     )
 
@@ -70,18 +69,11 @@ class Subject(Plain):
         return int(self.unit.max()) + 1
 
     @property
-    def halves(self) -> int:
-        """Number of datapoints with p = 0.5, which have the label Not Hallucination."""
-        return int(np.count_nonzero((self.p == 0.5) & ~self.label))
-
-    @property
     def size(self) -> str:
         units = f" in {counted(self.units, 'unit')}" if self.units < self.n else ""
         text = f"{counted(self.n, 'item')}{units}, "
         text += f"{counted(self.hallucinations, 'hallucination')} "
         text += f"({100 * self.hallucinations / self.n:.1f}%)"
-        if self.halves:
-            text += f"; {self.halves} with p = 0.5, which counts as Not Hallucination"
         if self.without_premise:
             text += f"; left out: {counted(self.without_premise, 'item')} without a premise"
         return text
@@ -123,7 +115,7 @@ def digest_of(datapoints: Sequence[Datapoint], *, judged: bool = False) -> str:
 
 
 def _subject(key: str, group: Sequence[Named]) -> Subject:
-    files, digests, notes = _chosen_files(group)
+    files, notes = _chosen_files(group)
     source, problems = data_set(group[0].dataset), Problems()
     records = source.read(*files, problems=problems).records
     view = source.view(group[0].view)
@@ -142,35 +134,29 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
         np.array([point.label is Label.HALLUCINATION for point in points]) | unlabelled & (p > 0.5),
         p,
         len(every) - len(points),
-        frozenset(digests),
-        (*(spec.note for spec in group if spec.note), *notes),
+        tuple(notes),
         problems,
     )
 
 
-def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str], list[str]]:
-    """Return paths, digests of files, and notes; refuse files with the same content."""
-    paths: list[Source] = []
-    digests: dict[str, str] = {}
-    notes = []
+def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], list[str]]:
+    """Return paths and notes; refuse files with the same content."""
+    paths, notes, contents = list[Source](), list[str](), set[bytes]()
     for spec in group:
         newest, older = _versions(spec)
         for document in newest:
             data = document.read(Problems())
-            if not data:  # the data set's reader says why
-                continue
-            digest = hashlib.sha256(data).hexdigest()
-            if digest in digests:
+            if data in contents:
                 raise ShroomError(
-                    f"{document.file} has the same content as {digests[digest]}, so its items "
-                    "would count twice; remove one of the files"
+                    f"{document.file} has the same content as another file, so its items would "
+                    "count twice; remove one of the files"
                 )
-            digests[digest] = document.file
+            contents.update([data] if data else [])  # of none, the data set's reader says why
         paths += [document.file for document in newest] if older else [spec.path]
         if older:
             names = ", ".join(document.base for document in older)
             notes.append(f"{spec.path}: older versions are ignored: {names}")
-    return paths, digests, notes
+    return paths, notes
 
 
 def _versions(spec: Named) -> tuple[list[Document], list[Document]]:
@@ -194,7 +180,6 @@ class Named:
     dataset: str
     view: str
     path: Source
-    note: str = ""
     name: str = ""
 
     @property
@@ -220,19 +205,18 @@ def named(text: str) -> Named:
             raise ShroomError(
                 f"{text} is {what}; specify the data set: NAME={text}, where NAME is one of {names}"
             )
-        return _viewed(name, None, text, f"{text}: recognised as {name} by its format")
+        return _viewed(name, None, text)
     name, _, view = text.partition(":")
     if name not in DATA_SETS:
         what = f"is neither a file nor a data set;{nearest(name.lower(), DATA_SETS)}"
         raise UnknownName(f"{printable(text)}: {what} write NAME=PATH; NAME is one of {names}")
-    path = shown_path(path_here(name))
-    return _viewed(name, view or None, path, f"{text}: read from {path}")
+    return _viewed(name, view or None, path_here(name))
 
 
-def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
+def _viewed(name: str, view: str | None, path: Source) -> Named:
     source = data_set(name)
     source.view(view)  # so that an unknown one is refused
-    return Named(name, view or next(iter(source.views)), shown_path(path), note)
+    return Named(name, view or next(iter(source.views)), shown_path(path))
 
 
 def _named_or_rows(data: Data, name: str) -> Named:

@@ -25,21 +25,13 @@ from shroom.detectors.registry import REGISTRY, Recipe
 from shroom.evaluation.matrix.datasets import Subject, digest_of
 from shroom.inference import store as inference
 from shroom.inference.run_settings import RUN, Run
-from shroom.metrics.accuracy_by_threshold import (
-    accuracy_by_threshold,
-    balanced_accuracy_by_threshold,
-)
+from shroom.metrics.accuracy_by_threshold import balanced_accuracy_by_threshold
 from shroom.scoring.result import Plain
 
 #: The file in the folder of stored p.
 FILE = "p.sqlite"
 _SCOPE = "evaluate"
 _HINT = "wait until it ends, or use another folder for --runs"
-#: Metrics that a threshold can be tuned for.
-MEASURES = {
-    "balanced_accuracy": balanced_accuracy_by_threshold,
-    "accuracy": accuracy_by_threshold,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,36 +127,31 @@ class Cell:
 
 
 class Store:
-    """A folder with the p of each detector on datapoints; ``fresh`` replaces p stored before."""
+    """A folder with the p of each detector on datapoints."""
 
-    def __init__(self, folder: Path, *, fresh: bool = False) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.reused = 0  #: number of stored results that were used
-        self._fresh = fresh
-        self._made: set[str] = set()
 
     def p(self, contender: Contender, datapoints: Sequence[Datapoint], run: Run = RUN) -> Cell:
         """Return the p of datapoints: stored ones, otherwise computed by the detector."""
         run = replace(run, precision=run.precision or contender.precision)
         parts = contender.fingerprint[:16], digest_of(datapoints)[:16], run.precision
         key = "-".join(filter(None, parts))
-        again = not self._fresh or key in self._made
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ShroomError(f"{self.folder}: cannot be created: {error.strerror}") from error
         with closing(inference.Store(self.folder / FILE, math.inf, run.note)) as cells:
-            known = cells.get(_SCOPE, [key]) if again else {}
-            if known:
+            if known := cells.get(_SCOPE, [key]):
                 self.reused += 1
                 content = json.loads(known[key])
                 return Cell(np.array(content["p"]), content["seconds"], tuple(content["notes"]))
             partial = self.folder / f"{key}{inference.PARTIAL}"
-            with inference.kept(partial, run.note, resume=again, hint=_HINT) as store:
+            with inference.kept(partial, run.note, resume=True, hint=_HINT) as store:
                 cell = _computed(contender.detector, datapoints, run, store)
             content = {"p": cell.p.tolist(), "seconds": cell.seconds, "notes": cell.notes}
             cells.put(_SCOPE, {key: json.dumps(content).encode()})
-        self._made.add(key)
         return cell
 
 
@@ -201,16 +188,15 @@ class Split(Plain):
     datapoints: list[Datapoint]
     label: NDArray[np.bool_]
     left_out: int
-    tuned_for: str
-    keys = ("name", "n", "hallucinations", "left_out", "tuned_for")
+    keys = ("name", "n", "hallucinations", "left_out")
 
     def __repr__(self) -> str:
         return f"Split({self.name}, n={self.n}, hallucinations={self.hallucinations})"
 
     def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
         """Return the best threshold, in a tie the nearest to 0.5; ``seen``: it is in-sample."""
-        curve = MEASURES[self.tuned_for](p, self.label)
-        source = f"tuned for {self.tuned_for} on {self.name} (n = {len(p)})"
+        curve = balanced_accuracy_by_threshold(p, self.label)
+        source = f"tuned for balanced accuracy on {self.name} (n = {len(p)})"
         source += ", including items that the detector was fitted on" if seen else ""
         return Threshold(curve.best_threshold, source)
 
@@ -223,13 +209,7 @@ class Split(Plain):
         return int(self.label.sum())
 
 
-def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) -> Split:
-    for subject in tuned_on:
-        if any(subject.files & other.files for other in scored):
-            raise ShroomError(
-                f"{', '.join(subject.paths)}: tuning data and scored data share a file, but "
-                "thresholds are never tuned on scored items; choose another split to tune on"
-            )
+def split(tuned_on: Sequence[Subject], scored: Sequence[Subject]) -> Split:
     hyps = {point.hyp for subject in scored for point in subject.datapoints}
     every = [it for subject in tuned_on for it in zip(subject.datapoints, subject.label)]
     free = [(point, label) for point, label in every if point.hyp not in hyps]
@@ -241,4 +221,4 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
             f"{left_out} of {len(every)} items are also scored; "
             "choose another split to tune on"
         )
-    return Split(name, [point for point, _ in free], label, left_out, measure)
+    return Split(name, [point for point, _ in free], label, left_out)

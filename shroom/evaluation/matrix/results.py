@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,6 @@ METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
 #: The heads of the metrics' columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
 FLOOR = "floor: majority label"
-#: The number of letters of a detector's name in text, and of a line.
-_NAME, WIDTH = 21, 100
 #: The AUROC of a detector that does not look at the texts.
 _CHANCE = 0.5
 _NONE = Estimate(None)
@@ -128,7 +126,7 @@ class Matrix(Result):
         The detectors, in the given order.
     intervals : Intervals
         Settings of the intervals.
-    split : Split or None
+    tuned_on : Split or None
         Items that thresholds were tuned on.
     leads : tuple of Lead
         The best detector on each data set.
@@ -137,11 +135,10 @@ class Matrix(Result):
     subjects: tuple[Subject, ...]
     rows: tuple[Row, ...]
     intervals: Intervals
-    split: Split | None
+    tuned_on: Split | None
     leads: tuple[Lead, ...] = ()
     keys = ("datasets", "rows", "tuned_on", "**intervals")
     heading = "Detectors and data sets"
-    panels_by = "of_matrix"
 
     def __repr__(self) -> str:
         aurocs = (
@@ -156,9 +153,6 @@ class Matrix(Result):
         leads = zip(self.leads, self.subjects)
         return " ".join(lead.sentence(self.intervals, it.place) for lead, it in leads)
 
-    def with_verdict(self, tables: Sequence[Table]) -> list[Table]:
-        return [Table(about=[self.verdict], width=WIDTH), *tables]
-
     def tables(self) -> list[Table]:
         """Return the AUROC of all detectors, the scores on each data set, and notes."""
         aurocs: list[Cells] = [
@@ -167,9 +161,9 @@ class Matrix(Result):
         ]
         names = ("", *(subject.name for subject in self.subjects))
         return [
-            Table("AUROC", names, aurocs, width=WIDTH, letters=_NAME),
+            Table("AUROC", names, aurocs),
             *(self._table(place, subject) for place, subject in enumerate(self.subjects)),
-            Table(notes=[f"- {note}" for note in self._notes()], width=WIDTH),
+            Table(notes=[f"- {note}" for note in self._notes()]),
         ]
 
     def _table(self, place: int, subject: Subject) -> Table:
@@ -184,8 +178,6 @@ class Matrix(Result):
             ("", *HEADS.values(), "ms/item"),
             rows,
             ci=confidence(self.intervals),
-            width=WIDTH,
-            letters=_NAME,
             about=[f"  {subject.about}", f"  {subject.size}"],
             below=True,
         )
@@ -204,11 +196,6 @@ class Matrix(Result):
     def datasets(self) -> list[dict[str, Any]]:
         """The data sets in the form of the JSON output."""
         return [{"name": it.name, **it.to_dict(), "floor": floor(it)} for it in self.subjects]
-
-    @property
-    def tuned_on(self) -> Split | None:
-        """The items that thresholds were tuned on, in the form of the JSON output."""
-        return self.split
 
     def _notes(self) -> Iterator[str]:
         cells = [(row, cell) for row in self.rows for cell in row.cells]
@@ -241,8 +228,8 @@ class Matrix(Result):
             given = f" ({row.given})" if row.given != row.detector else ""
             limit = f"{row.threshold.value:.4g} ({row.threshold.source})"
             yield f"threshold of {row.detector}{given}: {limit}"
-        if self.split is not None and self.split.left_out:
-            left_out = counted(self.split.left_out, "item")
+        if self.tuned_on is not None and self.tuned_on.left_out:
+            left_out = counted(self.tuned_on.left_out, "item")
             yield f"left out of tuning: {left_out}, because scored items are not used for tuning"
         yield (
             "ms/item: measured when p was computed, including the time to load the model; "

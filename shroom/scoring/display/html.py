@@ -200,8 +200,6 @@ def _cell(column: Column, row: Row, table: Table, spans: Mapping[int, Span]) -> 
             ends = f"{_interval(cell)} {_whisker(cell.value, cell.ci, spans[column.place])}"
         if column.ends:
             value, shown = cell.ci and cell.ci[0], ends
-        elif value is None and cell.why:
-            shown = f'<span class="why">{shown}</span>'
         elif table.below and ends:
             shown += f'<br><span class="note">{ends}</span>'
     elif isinstance(cell, str) and is_figure:
