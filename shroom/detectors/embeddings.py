@@ -19,7 +19,7 @@ from shroom.core.extras import install_hint, require
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, show
 from shroom.detectors.arrays import Floats
-from shroom.detectors.pairs import Windowed, Windows
+from shroom.detectors.pairs import Windowed, in_windows
 from shroom.inference import hub
 from shroom.inference.compute import batches, compute
 from shroom.inference.run_settings import RUN, Run
@@ -60,19 +60,17 @@ class SentenceEncoder:
         self._pooling = {"prompt_length": len(prompt) - ends} if prompt else {}
         self._revision = revision
 
-    def read(
-        self, pairs: Sequence[tuple[str, str]], options: Windows, run: Run
-    ) -> Windowed[tuple[str, str]]:
+    def read(self, pairs: Sequence[tuple[str, str]], run: Run) -> Windowed[tuple[str, str]]:
         """Return pairs of premise and hypothesis, with long premises in windows."""
         length = self._lengths(premise for premise, _ in pairs)
         most = self._room - self._special - counts(self._tokenizer, [self._prompt])[self._prompt]
 
-        def parts(pair: tuple[str, str], options: Windows) -> list[tuple[str, str]]:
-            texts = windows(pair[0], most, self._lengths, overlap=options.overlap)
-            return [(text, pair[1]) for text in texts]
+        def parts(pair: tuple[str, str]) -> list[tuple[str, str]]:
+            return [(text, pair[1]) for text in windows(pair[0], most, self._lengths)]
 
-        fits = np.array([options.cut or length[text] <= most for text, _ in pairs], bool)
-        return options.read(pairs, fits, parts, self._name, self._room, run)
+        fits = np.array([length[text] <= most for text, _ in pairs], bool)
+        limit = f"{self._name} reads at most {self._room} tokens"
+        return in_windows(pairs, fits, parts, limit, run)
 
     def embed(self, texts: Sequence[str], run: Run) -> Floats:
         """Return unit vectors, [n, dimensions]; only the beginning of a long text is read."""

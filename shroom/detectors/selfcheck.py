@@ -26,7 +26,6 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.word_spans import spans
 from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.base import Detector
-from shroom.detectors.pairs import Aggregate, Overlap
 from shroom.detectors.settings import File, Names, Share
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
@@ -77,9 +76,6 @@ class SelfCheck(Detector):
         ``average`` or ``max`` of the n-grams' surprise.
     threshold : float
         The label is Hallucination if p is greater.
-    windows, overlap
-        How to read a sample that is too long for the model of ``nli``: see
-        :class:`shroom.detectors.pairs.Windows`.
 
     Examples
     --------
@@ -103,8 +99,6 @@ class SelfCheck(Detector):
     n: Annotated[int, Meta(ge=1, le=9)] = 1
     aggregate: Literal["average", "max"] = "average"
     threshold: Share = 0.5
-    windows: Aggregate = "max"
-    overlap: Overlap = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -179,8 +173,7 @@ class SelfCheck(Detector):
         from shroom.detectors.nli import NLI, p_from
 
         if self._judge is None:
-            more: dict[str, Any] = {"windows": self.windows, "overlap": self.overlap}
-            self._judge = NLI(self.model or (), self.revision, **more)
+            self._judge = NLI(self.model or (), self.revision)
         both = [(place, (text, hyp)) for place, (hyp, texts) in enumerate(pairs) for text in texts]
         shares = self._judge.probabilities([pair for _, pair in both], run)
         return [place for place, _ in both], p_from(shares[:, 0], shares[:, 2])

@@ -15,7 +15,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.embeddings import SentenceEncoder
 from shroom.detectors.fitted import Fitted, JSONDetector
-from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows
+from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import File, Name, Share
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
@@ -48,9 +48,6 @@ class Similarity(JSONDetector):
     threshold : float, optional
         The label is Hallucination if p is greater. The default is the fitted threshold, or 0.5 if
         the detector was not fitted.
-    windows, overlap
-        How to read a long reference: see
-        :class:`shroom.detectors.pairs.Windows`.
 
     Notes
     -----
@@ -66,8 +63,6 @@ class Similarity(JSONDetector):
     multilingual: bool = False
     calibration: File | None = None
     threshold: Share | None = None
-    windows: Aggregate = "max"
-    overlap: Overlap = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -179,11 +174,11 @@ class Similarity(JSONDetector):
             if run.device not in self._encoders:
                 encoder = self._distance.encoder, self._distance.revision
                 self._encoders[run.device] = SentenceEncoder(*encoder, run.device)
-            model, windows = self._encoders[run.device], Windows(self.windows, self.overlap)
-            read = model.read([(premise, hyp) for _, premise, hyp in new], windows, run)
+            model = self._encoders[run.device]
+            read = model.read([(premise, hyp) for _, premise, hyp in new], run)
             vectors = model.embed([text for pair in read.items for text in pair], run)
             distances = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
-            self._known.update(zip(new, windows.folded(distances, read).tolist()))
+            self._known.update(zip(new, read.lowest(distances).tolist()))
         distances = points.best(np.array([self._known[key] for key in keys]))
         return distances, [point.task.like for point in datapoints]
 

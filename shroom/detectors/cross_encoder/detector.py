@@ -18,7 +18,7 @@ from shroom.detectors.cross_encoder.model_folder import ModelFolder, loaded
 from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.fitted import Fitted, FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows, parts_of
+from shroom.detectors.pairs import Pairs, in_windows, parts_of
 from shroom.detectors.settings import File, Name, Share
 from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
@@ -39,9 +39,6 @@ class CrossEncoder(Schedule, FittedDetector):
         :class:`~shroom.core.datapoint.Rule`; by default, the rule that was used in fitting.
     threshold : float, optional
         The label is Hallucination if p is greater; by default, the fitted threshold.
-    windows, overlap
-        How to read a long reference: see
-        :class:`shroom.detectors.pairs.Windows`.
     encoder, revision : optional
         The encoder to start fitting from: a folder, or a name on the hub with its revision.
     epochs, batch, rate, frozen, bfloat16, blend, seed : optional
@@ -63,8 +60,6 @@ class CrossEncoder(Schedule, FittedDetector):
     _: KW_ONLY
     reference: Rule | None = None
     threshold: Share | None = None
-    windows: Aggregate = "max"
-    overlap: Overlap = 1
     encoder: Name | None = None
     revision: Name | None = None
 
@@ -102,9 +97,8 @@ class CrossEncoder(Schedule, FittedDetector):
         arrays, cut = encoding(distinct)
         encoded, is_cut = dict(zip(distinct, arrays)), dict(zip(distinct, cut))
         fits = np.array([not is_cut[item] for item in pairs.items])
-        windows, parts = Windows(self.windows, self.overlap), partial(parts_of, encoding)
-        name, room = "the cross-encoder", encoding.room
-        read = windows.read(pairs.items, fits, parts, name, room, run)
+        limit = f"the cross-encoder reads at most {encoding.room} tokens"
+        read = in_windows(pairs.items, fits, partial(parts_of, encoding), limit, run)
         new = [item for item in dict.fromkeys(read.items) if item not in encoded]
         encoded.update(zip(new, encoding(new)[0]))
 
@@ -121,7 +115,7 @@ class CrossEncoder(Schedule, FittedDetector):
             run=run,
             workers=model.workers,
         )
-        return pairs.best(windows.folded(p[:, 0], read))
+        return pairs.best(read.lowest(p[:, 0]))
 
     def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         del run
