@@ -16,15 +16,13 @@ from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.embeddings import SentenceEncoder
 from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.pairs import Pairs
-from shroom.detectors.settings import File, Name, Share
+from shroom.detectors.settings import Name, Share
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.learners.logistic import Logistic
 
 #: Inverse strength of the L2 penalty on the curves; chosen by cross-validation.
 _C = 0.3
-#: Maximum number of stored distances.
-_MOST_DISTANCES = 100_000
 
 
 @dataclass(eq=False, repr=False)
@@ -34,8 +32,8 @@ class Similarity(JSONDetector):
     Parameters
     ----------
     model : str
-        A sentence encoder (a folder or a name on the hub), or the JSON file of a fitted detector.
-        The file contains the name of the encoder.
+        A sentence encoder (a folder or a name on the hub), or the JSON file of a fitted detector,
+        which contains the encoder's name and the next three settings.
     revision : str, optional
         A commit, tag or branch on the hub.
     reference : str
@@ -43,8 +41,6 @@ class Similarity(JSONDetector):
         :class:`shroom.core.datapoint.Rule`.
     multilingual : bool
         Whether the encoder reads the source language of a translation.
-    calibration : path, optional
-        The JSON file of a fitted detector, to use with the encoder ``model``.
     threshold : float, optional
         The label is Hallucination if p is greater. The default is the fitted threshold, or 0.5 if
         the detector was not fitted.
@@ -61,14 +57,13 @@ class Similarity(JSONDetector):
     revision: Name | None = None
     reference: Rule = Rule.GIVEN
     multilingual: bool = False
-    calibration: File | None = None
     threshold: Share | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # By device; cross-validation's copies share them, since folds compare the same pairs.
+        # Cross-validation's copies share them, since folds compare the same pairs.
         self._encoders: dict[str | None, SentenceEncoder] = {}
-        self._known: dict[tuple[str | None, str, str], float] = {}
+        self._known: dict[tuple[str, str], float] = {}
 
     def _p(self, datapoints: Datapoints, run: Run) -> Floats:
         distances, tasks = self._distances(datapoints, run)
@@ -82,8 +77,6 @@ class Similarity(JSONDetector):
             raise ShroomError(
                 "fitting needs datapoints for each label; add datapoints for the missing label"
             )
-        if self.calibration is not None:
-            raise ShroomError("fitting determines the calibration; omit the setting 'calibration'")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
         self._state = Fitted(replace(self._distance, curves=curves))
@@ -137,49 +130,29 @@ class Similarity(JSONDetector):
 
     def _load(self) -> Fitted:
         """Return the state that the settings specify."""
-        is_file = self.model.endswith(".json") or Path(self.model).is_file()
-        file = self.model if is_file else self.calibration
-        if file is None:
+        if not (self.model.endswith(".json") or Path(self.model).is_file()):
             return Fitted(_Distance(self.model, self.revision, self.reference, self.multilingual))
-        if self.calibration not in (None, file):
+        if self.revision or self.multilingual or self.reference is not Rule.GIVEN:
             raise ShroomError(
-                f"{file} already contains a calibration; omit the setting 'calibration', or set "
-                "'model' to the encoder alone"
+                f"{self.model} contains revision, reference and multilingual; omit these settings, "
+                "or fit again with your settings"
             )
-        fitted = self._loaded(Path(file))
-        distance: _Distance = fitted.model
-        if not is_file:
-            distance = replace(distance, encoder=self.model, revision=self.revision)
-        revision = distance.revision or "main"
-        if (
-            self.revision not in (None, distance.revision, revision)
-            or self.reference not in (Rule.GIVEN, distance.rule)
-            or self.multilingual > distance.multilingual
-        ):
-            raise ShroomError(
-                f"{file}: fitted with revision={revision}, reference={distance.rule.value} and "
-                f"multilingual={str(distance.multilingual).lower()}; omit these settings, or fit "
-                "again with your settings"
-            )
-        return replace(fitted, model=distance)
+        return self._loaded(Path(self.model))
 
     def _distances(self, datapoints: Datapoints, run: Run) -> tuple[Floats, list[str]]:
         """Return 1 - cosine of each datapoint, and its task."""
         points = Pairs.of(datapoints, self.premises)
-        keys = [(run.device, *pair) for pair in points.texts]
-        if len(self._known) > _MOST_DISTANCES:
-            self._known.clear()
-        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        new = [pair for pair in dict.fromkeys(points.texts) if pair not in self._known]
         if new:
             if run.device not in self._encoders:
                 encoder = self._distance.encoder, self._distance.revision
                 self._encoders[run.device] = SentenceEncoder(*encoder, run.device)
             model = self._encoders[run.device]
-            read = model.read([(premise, hyp) for _, premise, hyp in new], run)
+            read = model.read(new, run)
             vectors = model.embed([text for pair in read.items for text in pair], run)
             distances = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
             self._known.update(zip(new, read.lowest(distances).tolist()))
-        distances = points.best(np.array([self._known[key] for key in keys]))
+        distances = points.best(np.array([self._known[pair] for pair in points.texts]))
         return distances, [point.task.like for point in datapoints]
 
 
