@@ -310,8 +310,6 @@ def test_ones_own_templates(tmp_path):
 
 # The settings
 
-BOTH = {"scoring": "official", "reference": "both"}
-
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
@@ -332,7 +330,6 @@ BOTH = {"scoring": "official", "reference": "both"}
         ({"samples": 3, "temperature": 0}, "identical"),
         ({"samples": 3, "endpoint": None}, "the setting 'samples' needs an endpoint"),
         ({"samples": 3, "scoring": "official"}, "does not sample"),
-        (BOTH, 'one context, but reference = "both" selects two contexts'),
         ({"concurrency": 10**6}, "concurrency: expected a whole number from 1 to 256"),
         ({"max_cost": 1.0}, "max_cost needs price_in and price_out"),
         ({"cache": ["x"]}, "cache: expected a folder, or true or false"),
@@ -819,14 +816,13 @@ def test_examples_stand_in_the_prompt(server, judge, tmp_path, recorder):
     (asked,) = (text for text in map(content, server.bodies) if "Context: target" in text)
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
     assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
-    assert recorder.notes[0].endswith("examples of the task of some datapoints (TS: 1)")
     other = judge(server.url, shots=4, examples=str(file), seed=1)
     assert other.dry_run([point()]).prompt != asked
 
 
 def test_missing_examples_are_reported(judge, tmp_path):
     unlabelled = write_json(tmp_path / "test.json", [{"hyp": "a", "src": "b", "task": "MT"}])
-    for file, message in ((unlabelled, "no labelled datapoints"), ("none.json", "no such file")):
+    for file, message in ((unlabelled, "no labelled datapoints"), ("none.json", "No such file")):
         refuse(message, judge(shots=2, examples=str(file)).p, [point()])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +23,6 @@ from shroom.detectors.judge.verdicts import (
     Judgement,
     from_samples,
     judgement,
-    mass,
     official,
     verdict_of,
 )
@@ -38,8 +36,6 @@ from shroom.scoring.datapoint_files import read
 
 #: The default of llama-cpp-python at the time; p does not depend on it, the answer may.
 _PENALTY = {"extra_body": {"repeat_penalty": 1.1}}
-#: Below this probability of yes and no together, the model might not follow the template.
-_LOW = 0.01
 _FOLDER = Path(__file__).parent / "templates"
 #: The detector's templates, with a variant for each task.
 SUPPORT = TemplateKind(
@@ -168,8 +164,7 @@ class Judge(Asking, Detector):
     def prompts(self, datapoints: Datapoints, run: Run = RUN) -> tuple[list[Prompt], Pairs]:
         """Return a prompt for each pair of a hypothesis and a context, and the pairs."""
         pairs, most = Pairs.of(datapoints, self.premises), self.context_chars
-        shots = [self.shots_of(point) for point in datapoints]
-        texts = ["".join(map(self._example, each)) for each in shots]
+        texts = ["".join(map(self._example, self.shots_of(point))) for point in datapoints]
         prompts = []
         for place, (task, context, hyp) in zip(pairs.owner.tolist(), pairs.items):
             name = datapoints[place].task.name
@@ -179,13 +174,6 @@ class Judge(Asking, Detector):
         if cut:
             contexts = counted(cut, "context")
             run.note(f"{contexts} had to be truncated to {most} characters (context_chars)")
-        few = Counter(p.task.like for p, each in zip(datapoints, shots) if len(each) < self.shots)
-        if few:
-            tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
-            run.note(
-                f"{self.examples} contains fewer than {self.shots} examples of the task of "
-                f"some datapoints ({tasks})"
-            )
         return prompts, pairs
 
     def _example(self, point: Datapoint) -> str:
@@ -225,13 +213,11 @@ class Judge(Asking, Detector):
         """The labelled datapoints of ``examples`` by task, in the order of prompts."""
         # A task has one order, so that its prompts have the same beginning, which a server can
         # cache.
-        source = str(self.examples)
-        if not Path(source).exists():
-            raise ShroomError(f"examples: {source}: no such file or folder")
-        labelled = [point for point in read(source) if point.label is not None]
+        labelled = [point for point in read(str(self.examples)) if point.label is not None]
         if not labelled:
             raise ShroomError(
-                f"{source}: no labelled datapoints to use as examples; specify a trial or val file"
+                f"{self.examples}: no labelled datapoints to use as examples; specify a trial or "
+                "val file"
             )
         return {
             task: _order([point for point in labelled if point.task.like == task], task, self.seed)
@@ -255,17 +241,9 @@ class Judge(Asking, Detector):
                 f"p is 0.5 for {len(neither)} of {counted(len(judgements), 'answer')}, because the "
                 f"model said neither yes nor no{longer_answers(neither)}"
             )
-        if self.samples or self.labels_itself:
-            return
-        answered = [bool(verdict_of(reply.text)) for reply in replies]
-        if self.endpoint is None:
-            low = sum(0 < mass(r) < _LOW for r, verdict in zip(replies, answered) if not verdict)
-            if low:
-                yield (
-                    f"in {low} of {counted(len(replies), 'answer')}, yes and no together have a "
-                    "probability below 1%; the model might not follow the template"
-                )
-        elif any(answered) and not any(r.steps for r, one in zip(replies, answered) if one):
+        verdicts = [reply for reply in replies if verdict_of(reply.text)]
+        asked = self.endpoint and not (self.samples or self.labels_itself)
+        if asked and verdicts and not any(reply.steps for reply in verdicts):
             yield (
                 f"{self.endpoint} returns no log-probabilities, so every p is 0 or 1; samples = 10 "
                 "gives finer values, but sends ten times as many requests"
@@ -273,7 +251,6 @@ class Judge(Asking, Detector):
 
     def _check_together(self, template: str) -> None:
         """Raise if settings contradict each other."""
-        official = self.labels_itself
         if self.shots and self.examples is None:
             raise ShroomError(
                 "the setting 'shots' needs labelled data: set 'examples' to a labelled file, such "
@@ -284,13 +261,8 @@ class Judge(Asking, Detector):
                 f"the template {template} does not contain {{examples}}, which shots requires; add "
                 "it, or omit the setting 'shots'"
             )
-        if official and self.samples:
+        if self.labels_itself and self.samples:
             raise ShroomError("the official baseline does not sample; omit the setting 'samples'")
-        if official and self.reference is Rule.BOTH:
-            raise ShroomError(
-                'the official baseline reads one context, but reference = "both" selects two '
-                "contexts; omit the setting 'reference', or set it to src or tgt"
-            )
         if self.samples and self.endpoint is None:
             raise ShroomError(
                 "the setting 'samples' needs an endpoint; omit this setting, because a model on "

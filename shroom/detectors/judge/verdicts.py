@@ -70,8 +70,6 @@ _QUOTE = r"""["'“”]"""
 _NAMES = r"final[ _]?answer|answer|verdict|judge?ment|decision|result|(?:is[ _]?)?supported"
 #: The key of a verdict in JSON.
 _KEY = re.compile(rf"{_QUOTE}(?:{_NAMES}){_QUOTE}\s*[:：]\s*{_QUOTE}?\s*", re.IGNORECASE)
-#: A verdict in JSON that no parser takes, as with quotation marks inside the reason.
-_BROKEN = re.compile(rf"{_KEY.pattern}{_WORD}\s*{_QUOTE}?\s*(?:[,}}]|$)", re.IGNORECASE)
 
 
 class Verdict(NamedTuple):
@@ -94,7 +92,7 @@ def verdict_of(text: str) -> Verdict | None:
     # ``Answer:``; the first word; the last word of a conclusion.
     answer = _object(text)
     if answer is None:
-        match = _last(_BROKEN, text) or _found(text)
+        match = _found(text)
         return Verdict(_word(match), bool(meaning(_word(match)))) if match else None
     value, reason = next(v for k, v in answer.items() if _is_key(k)), answer.get("reason")
     word = str(value).lower() if value in (True, False) else value
@@ -247,8 +245,3 @@ def official(reply: Reply) -> Judgement:
             'scoring = "probability"'
         )
     return Judgement(_share_of_one(reply.steps[0].logprob, side=word == "no"), word)
-
-
-def mass(reply: Reply) -> float:
-    """Return the probability of the alternatives of the first token together."""
-    return sum(math.exp(logprob) for _, logprob in reply.steps[0].top) if reply.steps else 0.0
