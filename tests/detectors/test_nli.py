@@ -130,7 +130,6 @@ UNCLEAR = r"its class names .* do not show which class is entailment"
                 ["entailment", "entails"],
                 ["entailment", "Entailment", "contradiction"],
                 ["entailment", "neutral", "contradiction", "other"],
-                ["entailment", "neutral", "not_entailment"],
                 ["not_entailment", "non_entailment"],
                 [],
             )
