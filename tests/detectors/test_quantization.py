@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder import quantization
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
-from shroom.detectors.cross_encoder.float32_graph import in_float32
-from shroom.detectors.cross_encoder.model_folder import GRAPH
+from shroom.detectors.cross_encoder.model_folder import GRAPH, in_float32
 from shroom.detectors.cross_encoder.quantization import (
     LOW,
     MATRIX_MOST,

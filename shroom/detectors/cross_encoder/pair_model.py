@@ -28,7 +28,6 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule
 from shroom.detectors.cross_encoder.model_folder import (
     ABOUT,
-    FORMAT,
     GRAPH,
     INTEGERS,
     TOKENIZER,
@@ -164,7 +163,6 @@ def save(folder: Path, fitted: Fitted, about: dict[str, Any]) -> None:
     graph, arrays = exported(trained.model, trained.encoding)
     integers = packed(b"".join(array.tobytes() for array in arrays.values()))
     content = {
-        "format": FORMAT,
         "detector": "cross-encoder",
         "padding": trained.encoding.padding,
         "room": trained.encoding.room,
