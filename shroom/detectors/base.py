@@ -70,8 +70,6 @@ class Detector:
         items in other languages. Empty if the detector declares no languages.
     report : callable or None
         Called during fitting with an object that has ``step``, ``steps`` and ``loss``.
-    device : str or None
-        The device on which the detector was fitted. ``None`` stands for the CPU.
     classes_ : array, shape [2]
         The classes of scikit-learn: ``False`` (Not Hallucination) and ``True`` (Hallucination).
 
@@ -103,9 +101,7 @@ class Detector:
     multilingual: bool = False
     languages: tuple[str, ...] = ()
     report: Callable[[Any], None] | None = None
-    device: str | None = None
     classes_: ClassVar[Flags] = np.array([False, True])
-    _estimator_type: ClassVar[str] = "classifier"  # for scikit-learn before 1.6
 
     def __init_subclass__(cls) -> None:
         """Wrap :meth:`p`, so that every call checks what it returns."""
@@ -158,11 +154,6 @@ class Detector:
         """
         del annotation
         p, flagged = self.decide(datapoints, run)
-        p = check_p(p, len(datapoints), self.name)
-        if np.shape(flagged) != p.shape:
-            raise ShroomError(
-                f"the detector {self.name} must return a label for each of the {len(p)} datapoints"
-            )
         return label_columns(flagged, np.round(p, DECIMALS))
 
     @property

@@ -42,10 +42,6 @@ def reading(path: Path, what: str, advice: str) -> Iterator[None]:
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    if isinstance(error, KeyError):
-        return f'"{error.args[0]}" is missing'
-    if isinstance(error, json.JSONDecodeError):
-        return f"invalid JSON: {error}"
     is_known = isinstance(error, (ShroomError, ValueError))
     return str(error) if is_known else "the JSON does not describe a model"
 

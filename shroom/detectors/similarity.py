@@ -71,12 +71,6 @@ class Similarity(JSONDetector):
         return curves.p(distances[:, None], tasks) if curves else np.clip(distances, 0, 1)
 
     def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
-        if not datapoints:
-            raise ShroomError("fitting needs labelled datapoints")
-        if not 0 < p.sum() < len(p):
-            raise ShroomError(
-                "fitting needs datapoints for each label; add datapoints for the missing label"
-            )
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
         self._state = Fitted(replace(self._distance, curves=curves))

@@ -255,11 +255,8 @@ def test_the_copies_of_cross_validation_share_an_encoder_and_its_distances(made,
     assert len(read_pairs) == len(set(read_pairs))
 
 
-@pytest.mark.parametrize("p", [[], [0.0, 0.0], [1.0, 1.0]])
-def test_what_cannot_be_fitted_is_told(p, made, tmp_path):
+def test_what_is_not_fitted_cannot_be_saved(made, tmp_path):
     chosen, path = Similarity(made()), tmp_path / "fitted.json"
-    with pytest.raises(ShroomError, match="fitting needs"):
-        chosen.fit(POINTS[: len(p)], np.array(p))
     with pytest.raises(ShroomError, match="has not been fitted"):
         chosen.save(path)
     assert not path.exists()

@@ -240,9 +240,8 @@ def test_a_long_premise_and_an_empty_hypothesis_are_noted(tiny, out, tmp_path, n
     ("content", "said"),
     [
         (None, "No such file or directory"),
-        *((text, "the JSON does not describe a model") for text in ("[]", "[" * 100_000)),
-        ("{}", '" is missing)'),
-        ("x", "invalid JSON: "),
+        *((text, "the JSON does not describe a model") for text in ("[]", "[" * 100_000, "{}")),
+        ("x", "Expecting value: line 1"),
     ],
     ids=["none", "list", "deep", "object", "text"],
 )

@@ -188,6 +188,4 @@ class CrossEncoder(Schedule, FittedDetector):
                 "recipe"
             )
         schedule, rule = Schedule(**self._schedule), self.reference or Rule.GIVEN
-        fitting = Fitting(self.encoder, self.revision, schedule, rule, report=self.report)
-        self.device = fitting.device
-        return fitting
+        return Fitting(self.encoder, self.revision, schedule, rule, report=self.report)
