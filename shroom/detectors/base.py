@@ -139,11 +139,11 @@ class Detector:
     def decide(self, datapoints: Datapoints, run: Run = RUN) -> tuple[Floats, Flags]:
         """Return p, and whether the label is Hallucination: two arrays of shape [n]."""
         p = self.p(datapoints, run)
-        return p, self.labels(p, datapoints, run)
+        return p, self.labels(p)
 
-    def labels(self, p: Floats, datapoints: Datapoints, run: Run = RUN) -> Flags:
-        """Return whether p, rounded as in a submission, is above its threshold: shape [n]."""
-        return np.asarray(np.round(p, DECIMALS) > self.thresholds_of(datapoints, run))
+    def labels(self, p: Floats) -> Flags:
+        """Return whether p, rounded as in a submission, is above the threshold: shape [n]."""
+        return np.asarray(np.round(p, DECIMALS) > self.threshold_)
 
     def columns(
         self, datapoints: Datapoints, run: Run = RUN, annotation: Annotation | None = None
@@ -165,12 +165,6 @@ class Detector:
     def threshold_(self) -> float:
         """The threshold in use: the setting, or the fitted threshold if there is no setting."""
         return self.fitted_threshold if self.threshold is None else self.threshold
-
-    def thresholds_of(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
-        """Return the threshold for each p; for an out-of-fold p, the threshold of its fold."""
-        _, of_folds = self._out_of_fold(datapoints, run)
-        given = np.isnan(of_folds) | (self.threshold is not None)
-        return np.where(given, self.threshold_, of_folds)
 
     @property
     def identity(self) -> str:
@@ -220,9 +214,9 @@ class Detector:
 
     def out_of_fold_items(self, datapoints: Datapoints, run: Run = RUN) -> Flags:
         """Return whether each datapoint is a training item with out-of-fold p: shape [n]."""
-        return ~np.isnan(self._out_of_fold(datapoints, run)[0])
+        return ~np.isnan(self._out_of_fold(datapoints, run))
 
-    def _out_of_fold(self, datapoints: Datapoints, run: Run) -> tuple[Floats, Floats]:
+    def _out_of_fold(self, datapoints: Datapoints, run: Run) -> Floats:
         items = TrainingItems() if run.in_sample else self.training_items
         return items.out_of_fold(datapoints)
 

@@ -45,10 +45,10 @@ class FittedDetector(Detector):
     - ``_p(datapoints, run)``, which returns the p of the fitted model: shape [n], in [0, 1];
     - for ``shroom fit``, ``save(path, **about)`` and a setting ``model``, the path of a saved
       model. ``save`` should also write the training items, so that scores on them are marked as
-      in-sample. Their methods ``to_dict`` and ``from_dict`` convert them to and from JSON.
+      in-sample. Their ``answers`` are plain values for JSON, and ``from_dict`` reads them.
 
-    If fitting determines a threshold, ``fitted_threshold`` returns it. Cross-validation fits
-    shallow copies, so a copy must keep the settings and be independent of the original.
+    Cross-validation fits shallow copies, so a copy must keep the settings and be independent of the
+    original.
 
     Examples
     --------
@@ -125,13 +125,13 @@ class FittedDetector(Detector):
 
         Training items get their stored out-of-fold p, unless ``run.in_sample`` is set.
         """
-        stored, _ = self._out_of_fold(datapoints, run)
+        stored = self._out_of_fold(datapoints, run)
         if not np.isnan(stored).any():
             return stored
         return np.where(np.isnan(stored), self._p(datapoints, run), stored)
 
-    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> tuple[Floats, Floats]:
-        """Return cross-validated p and thresholds, from copies fitted on the other folds.
+    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> Floats:
+        """Return cross-validated p, from copies fitted on the other folds.
 
         Datapoints with the same hypothesis or target are in one fold.
 
@@ -147,16 +147,14 @@ class FittedDetector(Detector):
 
         Returns
         -------
-        p, thresholds : array, shape [n]
+        array, shape [n]
         """
 
         def predict(train: Places, test: Places) -> Floats:
             fitted = copy.copy(self).fit([datapoints[i] for i in train], p[train])
-            unseen = [datapoints[i] for i in test]
-            return np.column_stack((fitted.p(unseen), fitted.thresholds_of(unseen)))
+            return fitted.p([datapoints[i] for i in test])
 
-        predicted = np.array(out_of_fold(predict, even_splits(datapoints, folds)))
-        return predicted[:, 0], predicted[:, 1]
+        return np.array(out_of_fold(predict, even_splits(datapoints, folds)))
 
     def cross_validate(
         self, files: Mapping[str, Datapoints], folds: int
@@ -177,13 +175,14 @@ class FittedDetector(Detector):
         """
         points = [point for file in files.values() for point in file]
         p = np.array([point.p for point in points], np.float64)
-        items = TrainingItems.of(points, *self.out_of_fold(points, p, folds))
+        items = TrainingItems.of(points, self.out_of_fold(points, p, folds))
+        threshold = 0.5 if self.threshold is None else self.threshold
         figures: dict[str, dict[str, float | None]] = {}
         for name, file in files.items():
-            part, thresholds = items.out_of_fold(file)
+            part = items.out_of_fold(file)
             labels = np.array([point.label is Label.HALLUCINATION for point in file])
             gold = np.array([point.p for point in file], np.float64)
-            right = accuracy(part > thresholds, labels)
+            right = accuracy(part > threshold, labels)
             figures[name] = {
                 "n": len(part),
                 "accuracy": round(right, 4),

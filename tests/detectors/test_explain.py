@@ -226,13 +226,13 @@ def test_its_label_is_that_of_predict(in_json, done, data, tmp_path, monkeypatch
         assert shown["label"] == json.loads(out.read_text())[2]["label"]
 
 
-@pytest.mark.parametrize("stored", [(), (0.9, 0.1)], ids=["in-sample", "out-of-fold"])
+@pytest.mark.parametrize("stored", [None, 0.9], ids=["in-sample", "out-of-fold"])
 def test_p_of_a_training_item_is_marked_in_every_form(explained, in_json, tmp_path, stored):
     data, model = SAMPLE / "val.model-aware.json", tmp_path / "model.json"
     points, chosen = read(data), detector("lexical")
     train = points[:30]
     own = chosen.fit(train, [point.p for point in train]).p(points)  # of no fold
-    chosen.remember(TrainingItems.of(train, *(np.full(30, value) for value in stored)))
+    chosen.remember(TrainingItems.of(train, stored and np.full(30, stored)))
     chosen.save(model)
     for index, seen in ((3, True), (33, False)):
         assert explain(chosen, points[index]).p == pytest.approx(own[index])

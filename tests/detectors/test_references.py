@@ -130,7 +130,7 @@ def test_training_items_are_known_by_each_reference():
     items, _ = chosen.cross_validate({"a": points}, 3)
     chosen.remember(items)
     assert chosen.out_of_fold_items(seen).tolist() == [True, True, True, True, False, False]
-    np.testing.assert_array_equal(chosen.p(points), items.out_of_fold(points)[0])
+    np.testing.assert_array_equal(chosen.p(points), items.out_of_fold(points))
     assert linked([*points, point("D", 0.0, "u", "w")]).tolist() == [0, 1, 2, 2]
 
 

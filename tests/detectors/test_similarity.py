@@ -211,7 +211,7 @@ def test_saved_and_read_again(revision, made, tmp_path):
     for stored in ({"reference": "src"}, {"revision": "v1"}, {"multilingual": True}):
         with pytest.raises(ShroomError, match="contains revision, reference and multilingual"):
             Similarity(path, **stored).p(POINTS)
-    fitted.remember(TrainingItems.of(POINTS, P, np.full(len(P), 0.5)))
+    fitted.remember(TrainingItems.of(POINTS, P))
     fitted.save(path)
     again = Similarity(path)
     assert again.out_of_fold_items(POINTS).all()  # and fitted again, it forgets them
@@ -248,7 +248,7 @@ def test_the_copies_of_cross_validation_share_an_encoder_and_its_distances(made,
     )
     points = read(SAMPLE)[:40]
     gold = np.array([point.p for point in points])
-    doubled, _ = Similarity(made("bert", seed=4)).out_of_fold(points * 2, np.tile(gold, 2), 4)
+    doubled = Similarity(made("bert", seed=4)).out_of_fold(points * 2, np.tile(gold, 2), 4)
     assert ((doubled > 0) & (doubled < 1)).all()
     np.testing.assert_allclose(doubled[:40], doubled[40:])  # of one hypothesis, in one fold
     assert len(loaded) == 1

@@ -155,10 +155,8 @@ class CrossEncoder(Schedule, FittedDetector):
         del run
         self._state = Fitted(self._fitting().fit(datapoints, p))
 
-    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> tuple[Floats, Floats]:
-        unseen = self._fitting().cross_validated(datapoints, p, folds)
-        threshold = 0.5 if self.threshold is None else self.threshold
-        return unseen, np.full(len(p), threshold)
+    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> Floats:
+        return np.asarray(self._fitting().cross_validated(datapoints, p, folds))
 
     def save(self, path: str | Path, **about: Any) -> None:
         if isinstance(self._model, ModelFolder):

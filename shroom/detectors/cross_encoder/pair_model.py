@@ -176,7 +176,7 @@ def save(folder: Path, fitted: Fitted, about: dict[str, Any]) -> None:
         INTEGERS: integers,
         TOKENIZER: trained.tokenizer.read_bytes(),
         ABOUT: json.dumps(content, indent=2, ensure_ascii=False) + "\n",
-        TRAINING_ITEMS: json.dumps(fitted.items.to_dict(), separators=(",", ":")) + "\n",
+        TRAINING_ITEMS: json.dumps(fitted.items.answers, separators=(",", ":")) + "\n",
     }
     for name, data in files.items():
         write_atomically(folder / name, data)

@@ -149,7 +149,7 @@ class Judge(Asking, Detector):
         values = np.array([0.5 if one.p is None else one.p for one in judgements])
         p = pairs.best(values)
         if not self.labels_itself:
-            return p, self.labels(p, datapoints, run)
+            return p, self.labels(p)
         chance = random.Random(self.seed)  # noqa: S311 - as the organisers do
         words = [judgements[place].word for place in pairs.places_of_best(values)]
         return p, np.array([chance.randint(0, 1) if w is None else w == "no" for w in words], bool)
