@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from shroom.core.datapoint import Datapoint, by_reference
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
@@ -36,8 +34,7 @@ class Explanation:
     in_sample : bool
         Whether the detector was fitted on the datapoint, which moves p towards its label.
     premises : tuple of str
-        The texts that the hypothesis is compared with. If there are several references, this is the
-        reference with the lowest p.
+        The texts that the hypothesis is compared with.
     """
 
     hyp: str
@@ -108,18 +105,13 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     # The variants have no out-of-fold p, which comes from another model and cannot be compared.
     run = replace(run, in_sample=True)
     variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in places]
-    single = by_reference([datapoint])[0] if datapoint.other_tgts else []
-    if single:
-        run.note(
-            f"there are {len(single)} references; the explanation uses the one with the lowest p"
-        )
-    values, labels = detector.decide([datapoint, *variants, *single], run)
+    values, labels = detector.decide([datapoint, *variants], run)
     flagged = bool(labels[0]) if detector.labels_itself else None
     (in_sample,) = detector.in_sample([datapoint], run).tolist()
     p, *others = values.tolist()
-    weights = tuple(p - other for other in others[: len(variants)])
-    counts = single[int(np.argmin(others[len(variants) :]))] if single else datapoint
-    premises = detector.premises(counts)
+    weights = tuple(p - other for other in others)
+    texts = [text for one in by_reference([datapoint])[0] for text in detector.premises(one)]
+    premises = tuple(dict.fromkeys(texts))
     return Explanation(hyp, tuple(places), weights, p, flagged, in_sample, premises)
 
 
