@@ -454,7 +454,8 @@ def test_the_official_request(serve, judge, mode):
     answers = {"completion": completion("no", logprobs=[-0.5]), "chat": chat("No", [("No", -0.5)])}
     server = serve(lambda *_: answers[mode])
     asked = point(hyp="H", src="S", tgt="T", task=Task.DM, ref=Reference.SRC)
-    p = judge(server.url, scoring="official", mode=mode).p([asked])
+    template = {"completion": None, "chat": "official-chat"}[mode]
+    p = judge(server.url, scoring="official", mode=mode, template=template).p([asked])
     assert p.tolist() == [math.exp(-0.5)]
     question = "Is the Sentence supported by the Context above? Answer using ONLY yes or no:"
     prompt = f"Context: T\nSentence: H\n{question}"
@@ -667,13 +668,13 @@ def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
     server = serve(lambda *_: completion("no", ["no"], [-0.1]))
     p = judge(server.url).p([point()])
     others = {"model": "n", "revision": "v2", "temperature": 0.1, "max_tokens": 9, "samples": 1}
-    others |= {"top_logprobs": 3, "mode": "completion", "scoring": "official"}
+    others |= {"mode": "completion", "scoring": "official"}
     for number, other in enumerate((*others.items(), ("template", "official-chat")), start=2):
         judge(server.url, **dict([other])).p([point()])
         assert len(server.bodies) == number, other
     for same in ({"concurrency": 1}, {"threshold": 0.1}, {"retries": 0}):
         assert judge(server.url, **same).p([point()]).tolist() == p.tolist()
-    assert len(server.bodies) == 10
+    assert len(server.bodies) == 9
 
 
 def interrupted(made, n, after):

@@ -118,21 +118,18 @@ class Judge(Asking, Detector):
         super().__post_init__()
         self.labels_itself = official = self.scoring == "official"
         mode = self.mode or ("completion" if official else None)
-        completes, default = mode == "completion", "support"
-        if official:
-            default = "official" if completes else "official-chat"
-        self._templates = SUPPORT.read(self.template or default)
-        self._check_together(self.template or default)
+        template = self.template or ("official" if official else "support")
+        self._templates = SUPPORT.read(template)
+        self._check_together(template)
         temperature, tokens = 0.7 if self.samples else 0.0, 16 if official else 8
-        logprobs = 1 if official else 5 if completes else 20
-        logprobs = logprobs if self.top_logprobs is None else self.top_logprobs
+        logprobs = 1 if official else 5 if mode == "completion" else 20
         self._model = self.asked(
             self.sampling(temperature, tokens, self.samples, self.seed),
             mode,
             shorter="lower context_chars",
             words=("yes", "no"),
             logprobs=None if self.samples else logprobs,
-            more=_PENALTY if official and completes else {},
+            more=_PENALTY if official and mode == "completion" else {},
         )
 
     def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
