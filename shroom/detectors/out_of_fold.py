@@ -32,8 +32,6 @@ def reading(path: Path, what: str, advice: str) -> Iterator[None]:
     try:
         yield
     except (ShroomError, *UNREADABLE) as error:
-        if isinstance(error, ShroomError) and str(path) in str(error):
-            raise
         raise ShroomError(f"{path} is not {what} ({_reason(error)}); {advice}") from error
 
 

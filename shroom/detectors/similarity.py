@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -91,12 +89,11 @@ class Similarity(JSONDetector):
         }
 
     def _read(self, content: Any, path: Path) -> _Distance:
-        encoder, revision = str(content["model"]), content["revision"]
-        if (path.parent / encoder).is_dir():
-            encoder = str(path.parent / encoder)
-        revision = None if revision is None else str(revision)
+        del path
+        revision = content["revision"] and str(content["revision"])
         rule, multilingual = Rule(content["reference"]), content["multilingual"] is True
-        return _Distance(encoder, revision, rule, multilingual, Logistic.from_dict(content, 1))
+        curves = Logistic.from_dict(content, 1)
+        return _Distance(str(content["model"]), revision, rule, multilingual, curves)
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         state = self._distance
@@ -109,13 +106,10 @@ class Similarity(JSONDetector):
 
     @property
     def identity(self) -> str:
-        """The identity of the encoder, and a digest of the curves."""
+        """The identity of the encoder, and a digest of the fitted model."""
         state = self._distance
         encoder = hub.identity(state.encoder, state.revision)
-        if state.curves is None:
-            return encoder
-        weights = json.dumps(state.curves.to_dict(), sort_keys=True)
-        return f"{encoder}+{hashlib.sha256(weights.encode()).hexdigest()[:16]}"
+        return f"{encoder}+{self._fitted().digest}" if state.curves else encoder
 
     @property
     def _distance(self) -> _Distance:

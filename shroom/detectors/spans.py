@@ -90,10 +90,6 @@ class Spans(SpanDetector, JSONDetector):
         words = [features(point.src, point.hyp) for point in datapoints]
         targets = [_targets(point, bounds) for point, (bounds, _) in zip(datapoints, words)]
         columns = np.concatenate([values for _, values in words])
-        if not len(columns):
-            raise ShroomError(
-                "the hypotheses have no words, so the spans detector cannot be fitted"
-            )
         mean, scale = columns.mean(axis=0), columns.std(axis=0)
         scale[scale < 1e-6] = 1.0
         # The score is a mean over answers, and the words of one answer are alike.
@@ -127,12 +123,10 @@ class Spans(SpanDetector, JSONDetector):
         return {"intercept": model.intercept, "weights": weights}
 
     def _read(self, content: Any, path: Path) -> _Weights:
-        if tuple(content["weights"]) != FEATURES:
-            raise ShroomError(
-                f"{path}: the model was fitted with different features; fit the model again"
-            )
-        (intercept,) = numbers([content["intercept"]], 1)
-        return _Weights(float(intercept), numbers(list(content["weights"].values()), len(FEATURES)))
+        del path
+        values = [content["intercept"], *(content["weights"][name] for name in FEATURES)]
+        intercept, *weights = numbers(values, 1 + len(FEATURES))
+        return _Weights(float(intercept), np.array(weights))
 
 
 class _Weights(NamedTuple):
