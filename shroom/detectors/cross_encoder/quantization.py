@@ -126,8 +126,6 @@ def layouts_of(model: Any, name: str, sample: Sequence[Arrays]) -> dict[str, Lay
     import onnx
 
     names = list(sources(model.graph))
-    if not names:
-        return {}
     shown = type(model)()
     shown.CopyFrom(model)
     known = {output.name for output in model.graph.output}
@@ -140,23 +138,14 @@ def layouts_of(model: Any, name: str, sample: Sequence[Arrays]) -> dict[str, Lay
     }
 
 
-def quantised(
-    model: Any, layouts: Mapping[str, Layout] | None = None
-) -> tuple[Any, dict[str, NDArray[np.int8]]]:
+def quantised(model: Any, layouts: Mapping[str, Layout]) -> tuple[Any, dict[str, NDArray[np.int8]]]:
     """Return a model with matrices and tables of integers, and these integers by name."""
     import onnx
 
-    graph = _Graph(model.graph, layouts or {})
-    domains = {domain.domain: domain.version for domain in model.opset_import}
-    rewritten = onnx.helper.make_model(
-        graph.made(model.graph),
-        opset_imports=[
-            onnx.helper.make_opsetid(*domain) for domain in {**domains, "com.microsoft": 1}.items()
-        ],
-        ir_version=8,
-        producer_name="shroom-kit",
-    )
-    return rewritten, graph.integers
+    graph = _Graph(model.graph, layouts)
+    opsets = [*model.opset_import, onnx.helper.make_opsetid("com.microsoft", 1)]
+    about = {"opset_imports": opsets, "ir_version": 8, "producer_name": "shroom-kit"}
+    return onnx.helper.make_model(graph.made(model.graph), **about), graph.integers
 
 
 class _Graph:
@@ -171,9 +160,7 @@ class _Graph:
         self.integers: dict[str, NDArray[np.int8]] = {}
         self.floats = {tensor.name: tensor for tensor in graph.initializer}
         self.large = {name for name, tensor in self.floats.items() if _is_large(tensor)}
-        self.layouts = {
-            source: layouts.get(source) or plain(k) for source, k in sources(graph).items()
-        }
+        self.layouts = layouts
         self._constant("q.least", np.float32(1e-9))
         self._constant("q.one", np.float32(1))
         for zero in (MIDDLE, LOW):
@@ -198,10 +185,8 @@ class _Graph:
             for name, tensor in self.floats.items()
             if name in needed or name not in self.large
         ]
-        ends = list(graph.input), list(graph.output)
-        return self.onnx.helper.make_graph(
-            self.nodes, graph.name, *ends, [*unchanged, *self.tensors]
-        )
+        parts = self.nodes, graph.name, list(graph.input), list(graph.output)
+        return self.onnx.helper.make_graph(*parts, [*unchanged, *self.tensors])
 
     def _multiply(self, source: str, weights: str, name: str) -> None:
         """Multiply rows of 8 bits with a matrix of integers."""
