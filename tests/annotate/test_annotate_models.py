@@ -166,7 +166,7 @@ def test_reward_by_hand(rewards, form, template):
         ("reward", {}, "reward needs model: a reward model"),
         ("reward", {"model": "m", "template": "{question}"}, "needs the placeholder {generation}"),
         ("reward", {"model": "m", "template": "{question} {genration}"}, "mean 'generation'"),
-        ("selfcheck", {"methods": "ngrams"}, "did you mean 'ngram'"),
+        ("selfcheck", {"methods": "ngrams"}, "expected one of ngram, nli, bertscore, got"),
         ("selfcheck", {"methods": ["ngram", "nli"]}, "nli needs a model; set nli_model"),
         ("selfcheck", {"methods": "bertscore"}, "bertscore needs a model; set encoder"),
         ("judge", {}, "the scorer 'judge' needs a model"),

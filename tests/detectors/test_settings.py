@@ -46,7 +46,7 @@ WRONG = [
     ("lexical", {"model": 3}, "model: expected a path, got 3"),
     ("cross-encoder", {"model": [1]}, "model: expected a path, got [1]"),
     ("spans", {"label": " "}, 'label: expected a text, got " "'),
-    ("nli", {**M, "formula": "c/(c+n)"}, "got \"c/(c+n)\"; did you mean 'c/(c+e)'?"),
+    ("nli", {**M, "formula": "c/(c+n)"}, "expected one of c/(c+e), 1-e, c, got"),
     ("unigram", {"reference": "source"}, "reference: expected one of given, src, tgt, both, got"),
     ("selfcheck", {"aggregate": "mean"}, 'aggregate: expected one of average, max, got "mean"'),
     ("selfcheck", {"variant": "nli"}, "needs an NLI model: specify --model"),
