@@ -248,21 +248,15 @@ class Judge(Asking, Detector):
 
     def _check_together(self, template: str) -> None:
         """Raise if settings contradict each other."""
-        if self.shots and self.examples is None:
+        has_place = all(one.has("examples") for one in self._templates.values())
+        if self.shots and not (self.examples and has_place):
             raise ShroomError(
-                "the setting 'shots' needs labelled data: set 'examples' to a labelled file, such "
-                "as val"
+                "the setting 'shots' needs labelled data, such as val, in the setting 'examples', "
+                f"and {{examples}} in the template {template}"
             )
-        if self.shots and not all(one.has("examples") for one in self._templates.values()):
+        if self.samples and (self.labels_itself or self.endpoint is None):
             raise ShroomError(
-                f"the template {template} does not contain {{examples}}, which shots requires; add "
-                "it, or omit the setting 'shots'"
-            )
-        if self.labels_itself and self.samples:
-            raise ShroomError("the official baseline does not sample; omit the setting 'samples'")
-        if self.samples and self.endpoint is None:
-            raise ShroomError(
-                "the setting 'samples' needs an endpoint; omit this setting, because a model on "
+                "the setting 'samples' needs an endpoint and scoring = \"probability\"; a model on "
                 "this machine returns probabilities"
             )
 
