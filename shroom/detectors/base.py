@@ -49,7 +49,7 @@ class Detector:
     name : str
         The name in the registry.
     threshold : float or None
-        The label is Hallucination if p is greater. ``None`` stands for the fitted threshold.
+        The label is Hallucination if p is greater. ``None`` stands for the fitted model's.
     threshold_ : float
         The threshold in use.
     annotations : tuple of str
@@ -157,14 +157,9 @@ class Detector:
         return label_columns(flagged, np.round(p, DECIMALS))
 
     @property
-    def fitted_threshold(self) -> float:
-        """The threshold that results from fitting."""
-        return 0.5
-
-    @property
     def threshold_(self) -> float:
-        """The threshold in use: the setting, or the fitted threshold if there is no setting."""
-        return self.fitted_threshold if self.threshold is None else self.threshold
+        """The threshold in use: the setting, or 0.5 if there is no setting."""
+        return 0.5 if self.threshold is None else self.threshold
 
     @property
     def identity(self) -> str:

@@ -144,7 +144,7 @@ class BertScore:
 
     def __init__(self, model: str, revision: str | None = None) -> None:
         self.model, self.revision = model, revision
-        self._loaded: dict[str | None, tuple[Any, Any]] = {}
+        self._loaded: tuple[Any, Any] | None = None
 
     def agreement(self, items: Sequence[tuple[tuple[str, ...], ...]], run: Run = RUN) -> Floats:
         """Return the agreement of each text with its samples: shape [n], in [0, 1].
@@ -178,14 +178,14 @@ class BertScore:
         return compute(items, work, lengths=sizes, scope=scope, run=run)[:, 0]
 
     def _load(self, device: str | None) -> tuple[Any, Any]:
-        if device not in self._loaded:
+        if self._loaded is None:
             tokenizer = padded(hub.tokenizer(self.model, self.revision))
             tokenizer.split_special_tokens = True  # a text is only ever text
             encoder = hub.model("encoder", self.model, self.revision, device)
             if getattr(encoder.config, "is_encoder_decoder", False):
                 encoder = encoder.get_encoder()
-            self._loaded[device] = tokenizer, encoder
-        return self._loaded[device]
+            self._loaded = tokenizer, encoder
+        return self._loaded
 
 
 def f1(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:

@@ -100,8 +100,8 @@ class FittedDetector(Detector):
         return self._fitted().items
 
     @property
-    def fitted_threshold(self) -> float:
-        return self._fitted().threshold
+    def threshold_(self) -> float:
+        return self._fitted().threshold if self.threshold is None else self.threshold
 
     def remember(self, items: TrainingItems) -> None:
         """Store the items on which the detector was fitted, with their out-of-fold p."""
@@ -211,7 +211,7 @@ class JSONDetector(FittedDetector):
         content = {"detector": self.name, **self._content(), **about}
         write_atomically(path, self._fitted().items.beside(content))
 
-    def _read(self, content: Any, path: Path) -> Any:
+    def _read(self, content: Any) -> Any:
         raise NotImplementedError
 
     def _content(self) -> dict[str, Any]:
@@ -225,7 +225,7 @@ class JSONDetector(FittedDetector):
         with reading(path, f"a model of the detector {self.name}", f"to fit a model, use: {fit}"):
             data = path.read_bytes()
             content = json.loads(data)
-            model, threshold = self._read(content, path), 0.5
+            model, threshold = self._read(content), 0.5
             if "binary" in self.annotations:
                 threshold = converted("threshold", content["threshold"], Share)
             items = TrainingItems.from_dict(content["training_items"])

@@ -29,8 +29,6 @@ _COMMON = {
 }
 _ENGLISH, _OTHERS, _PARTICLES = (frozenset(words.split()) for words in _COMMON.values())
 _WORD = re.compile(r"[^\W\d_]+")
-#: Maximum number of characters to read of a text.
-_READ = 2000
 
 
 def foreign_items(detector: Detector, datapoints: Datapoints) -> int:
@@ -42,7 +40,6 @@ def foreign_items(detector: Detector, datapoints: Datapoints) -> int:
 
 def is_foreign(text: str) -> bool:
     """Return whether a text is in another language than English; short texts pass."""
-    text = text[:_READ]
     letters = [letter for letter in text if letter.isalpha()]
     if 2 * sum(map(_is_latin, letters)) < len(letters):
         return True

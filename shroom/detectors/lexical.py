@@ -66,8 +66,7 @@ class Lexical(JSONDetector):
         logistic: Logistic = self._fitted().model
         return {"features": FEATURES, **logistic.to_dict(), "threshold": self.threshold_}
 
-    def _read(self, content: Any, path: Path) -> Logistic:
-        del path
+    def _read(self, content: Any) -> Logistic:
         return Logistic.from_dict(content, len(FEATURES))
 
 

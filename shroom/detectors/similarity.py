@@ -60,7 +60,7 @@ class Similarity(JSONDetector):
     def __post_init__(self) -> None:
         super().__post_init__()
         # Cross-validation's copies share them, since folds compare the same pairs.
-        self._encoders: dict[str | None, SentenceEncoder] = {}
+        self._encoder: SentenceEncoder | None = None
         self._known: dict[tuple[str, str], float] = {}
 
     def _p(self, datapoints: Datapoints, run: Run) -> Floats:
@@ -76,9 +76,7 @@ class Similarity(JSONDetector):
     def _content(self) -> dict[str, Any]:
         distance = self._distance
         if distance.curves is None:
-            raise ShroomError(
-                "this similarity detector has not been fitted; call fit() before save()"
-            )
+            raise ShroomError("this similarity detector has not been fitted; call fit() first")
         return {
             "model": distance.encoder,
             "revision": distance.revision,
@@ -88,8 +86,7 @@ class Similarity(JSONDetector):
             "threshold": self.threshold_,
         }
 
-    def _read(self, content: Any, path: Path) -> _Distance:
-        del path
+    def _read(self, content: Any) -> _Distance:
         revision = content["revision"] and str(content["revision"])
         rule, multilingual = Rule(content["reference"]), content["multilingual"] is True
         curves = Logistic.from_dict(content, 1)
@@ -132,10 +129,8 @@ class Similarity(JSONDetector):
         points = Pairs.of(datapoints, self.premises)
         new = [pair for pair in dict.fromkeys(points.texts) if pair not in self._known]
         if new:
-            if run.device not in self._encoders:
-                encoder = self._distance.encoder, self._distance.revision
-                self._encoders[run.device] = SentenceEncoder(*encoder, run.device)
-            model = self._encoders[run.device]
+            encoder = self._distance.encoder, self._distance.revision
+            model = self._encoder = self._encoder or SentenceEncoder(*encoder, run.device)
             read = model.read(new, run)
             vectors = model.embed([text for pair in read.items for text in pair], run)
             distances = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
