@@ -66,12 +66,11 @@ def plain(k: int, zero: int = MIDDLE) -> Layout:
 
 def layout_of(rows: NDArray[np.float32]) -> Layout:
     """Return the layout with the smallest rounding error; added columns halve a step's square."""
-    with np.errstate(over="ignore", invalid="ignore"):  # rows of a model that is out of range
-        layouts = [_shared(rows, zero) for zero in (MIDDLE, LOW)]
-        costs = [_cost(rows, layout) for layout in layouts]
-        best = costs[1] < costs[0]
-        once = plain(rows.shape[1], layouts[best].zero)
-        return layouts[best] if 2 * costs[best] < _cost(rows, once) else once
+    layouts = [_shared(rows, zero) for zero in (MIDDLE, LOW)]
+    costs = [_cost(rows, layout) for layout in layouts]
+    best = costs[1] < costs[0]
+    once = plain(rows.shape[1], layouts[best].zero)
+    return layouts[best] if 2 * costs[best] < _cost(rows, once) else once
 
 
 def _shared(rows: NDArray[np.float32], zero: int) -> Layout:
@@ -128,8 +127,7 @@ def layouts_of(model: Any, name: str, sample: Sequence[Arrays]) -> dict[str, Lay
     names = list(sources(model.graph))
     shown = type(model)()
     shown.CopyFrom(model)
-    known = {output.name for output in model.graph.output}
-    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in known)
+    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
     opened = session(shown.SerializeToString(), name)
     batches = [run_graph(opened, names, batch, name) for batch in sample]
     return {
