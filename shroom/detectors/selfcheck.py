@@ -48,9 +48,9 @@ class SelfCheck(Detector):
 
     ``ngram``
         An n-gram model is estimated from the lower-cased words of the samples and the hypothesis:
-        q(g) = count(g) / count of all n-grams. The surprise x is the mean or the maximum of
-        -ln q(g) over the n-grams of the hypothesis, and p = x / (x + ln 32). This p has the order
-        of x, so rho is the same as in the paper. The threshold 0.5 is a convention: calibrate it.
+        q(g) = count(g) / count of all n-grams. The surprise x is the mean of -ln q(g) over the
+        n-grams of the hypothesis, and p = x / (x + ln 32). This p has the order of x, so rho is the
+        same as in the paper. The threshold 0.5 is a convention: calibrate it.
     ``bertscore``
         F1 of two sentences is computed by greedy cosine matching of an encoder's token vectors; a
         negative F1 counts as 0. For each sentence of the hypothesis, the best F1 with a sentence
@@ -72,8 +72,6 @@ class SelfCheck(Detector):
         The encoder of ``bertscore``, or the NLI model of ``nli``: a folder or a name on the hub.
     n : int
         The order of the n-grams, from 1 to 9.
-    aggregate : str
-        ``average`` or ``max`` of the n-grams' surprise.
     threshold : float
         The label is Hallucination if p is greater.
 
@@ -97,7 +95,6 @@ class SelfCheck(Detector):
     model: Name | None = None
     revision: Name | None = None
     n: Annotated[int, Meta(ge=1, le=9)] = 1
-    aggregate: Literal["average", "max"] = "average"
     threshold: Share = 0.5
 
     def __post_init__(self) -> None:
@@ -121,7 +118,7 @@ class SelfCheck(Detector):
         judged = [place for place, text in enumerate(texts) if text.strip()]
         pairs = [(texts[place], samples[place]) for place in judged]
         if self.variant == "ngram":
-            x = np.array([surprise(*pair, self.n, self.aggregate) for pair in pairs])
+            x = np.array([surprise(*pair, self.n) for pair in pairs])
             p[judged] = x / (x + MIDDLE)
         elif pairs:
             compare = self._bertscore if self.variant == "bertscore" else self._contradiction
@@ -188,8 +185,8 @@ class SelfCheck(Detector):
         return np.array([part.mean() for part in np.split(p, ends[:-1])])
 
 
-def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "average") -> float:
-    """Return the mean, or greatest, negative log-probability of the hypothesis' n-grams."""
+def surprise(hyp: str, samples: Sequence[str], n: int = 1) -> float:
+    """Return the mean negative log-probability of the hypothesis' n-grams."""
     # An n-gram is a unit: q is its share among all n-grams of samples and hypothesis (SelfCheckGPT,
     # section 5.3, and its code). A conditional probability would trust what no sample has.
     grams = _ngrams(hyp, n)
@@ -199,8 +196,7 @@ def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "ave
     for text in samples:
         count.update(_ngrams(text, n))
     total = count.total()
-    surprises = [math.log(total / count[gram]) for gram in grams]
-    return max(surprises) if aggregate == "max" else math.fsum(surprises) / len(surprises)
+    return math.fsum(math.log(total / count[gram]) for gram in grams) / len(grams)
 
 
 def sentences(text: str) -> tuple[str, ...]:

@@ -207,13 +207,13 @@ def test_agreement_is_what_p_of_the_detector_lacks_to_1(nli_folder, tiny, method
     asked = random_questions(6, WORDS)
     models = {"nli": nli_folder, "bertscore": tiny("encoder"), "ngram": None}
     settings = {"nli_model": models["nli"], "encoder": models["bertscore"]}
-    settings |= {"n": 2, "aggregate": "max"}
+    settings |= {"n": 2}
     found = scores_of(SelfCheck(methods, **settings), *asked)
     assert set(found) == {
         (p, g) for p, q in enumerate(asked) if len(claims(q)) > 1 for g in claims(q)
     }
     for method in methods:
-        check = selfcheck.SelfCheck(variant=method, model=models[method], n=2, aggregate="max")
+        check = selfcheck.SelfCheck(variant=method, model=models[method], n=2)
         for (place, g), scores in found.items():
             one = asked[place]
             others = tuple(said(one)[other] for other in claims(one) if other != g)

@@ -48,7 +48,6 @@ WRONG = [
     ("spans", {"label": " "}, 'label: expected a text, got " "'),
     ("nli", {**M, "formula": "c/(c+n)"}, "expected one of c/(c+e), 1-e, c, got"),
     ("unigram", {"reference": "source"}, "reference: expected one of given, src, tgt, both, got"),
-    ("selfcheck", {"aggregate": "mean"}, 'aggregate: expected one of average, max, got "mean"'),
     ("selfcheck", {"variant": "nli"}, "needs an NLI model: specify --model"),
     ("selfcheck", {"variant": "bertscore"}, "needs an encoder: specify --model"),
 ]

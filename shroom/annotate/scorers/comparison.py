@@ -199,7 +199,6 @@ class SelfCheck(Scorer):
     nli_revision: Name | None = None  # A commit, tag or branch on the hub
     encoder_revision: Name | None = None
     n: int = 1  # the order of the n-grams, from 1 to 9
-    aggregate: str = "average"  # ``average`` or ``max`` of the n-grams' surprise
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -215,14 +214,13 @@ class SelfCheck(Scorer):
                 setting = "nli_model" if method == "nli" else "encoder"
                 raise ShroomError(f"methods: {method} needs a model; set {setting}")
             settings: dict[str, Any] = {"variant": method, "model": model, "revision": revision}
-            settings |= {"n": self.n, "aggregate": self.aggregate}
-            self._checks.append(selfcheck.SelfCheck(**settings))
+            self._checks.append(selfcheck.SelfCheck(**settings, n=self.n))
         self.fields = tuple(f"selfcheck_{method}_score" for method in self.methods)
 
     @cached_property
     def identity(self) -> str:
         models = [hub.identity(name, its) for name, its in self._models.values() if name]
-        return f"selfcheck {', '.join(self.methods)} {self.n} {self.aggregate} {models}"
+        return f"selfcheck {', '.join(self.methods)} {self.n} {models}"
 
     def places(self, question: Question) -> list[int]:
         """Return the places of the normal generations if there are several."""
