@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, zip_longest
@@ -28,7 +28,6 @@ from shroom.detectors.judge.verdicts import (
 )
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
-from shroom.inference import hub
 from shroom.inference.language_model.model import Estimate, Prompt, Question, TemplateKind, in_order
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import RUN, Run
@@ -120,7 +119,17 @@ class Judge(Asking, Detector):
         mode = self.mode or ("completion" if official else None)
         template = self.template or ("official" if official else "support")
         self._templates = SUPPORT.read(template)
-        self._check_together(template)
+        has_place = all(one.has("examples") for one in self._templates.values())
+        if self.shots and not (self.examples and has_place):
+            raise ShroomError(
+                "the setting 'shots' needs labelled data, such as val, in the setting 'examples', "
+                f"and {{examples}} in the template {template}"
+            )
+        if self.samples and (official or self.endpoint is None):
+            raise ShroomError(
+                "the setting 'samples' needs an endpoint and scoring = \"probability\"; a model on "
+                "this machine returns probabilities"
+            )
         temperature, tokens = 0.7 if self.samples else 0.0, 16 if official else 8
         logprobs = 1 if official else 5 if mode == "completion" else 20
         self._model = self.asked(
@@ -141,8 +150,7 @@ class Judge(Asking, Detector):
         questions, pairs = self._questions(datapoints, run)
         replies = in_order(self._model.answers(questions, run))
         judgements = self._judgements(replies)
-        for note in self._notes(judgements, replies):
-            run.note(note)
+        self._note(judgements, replies, run)
         values = np.array([0.5 if one.p is None else one.p for one in judgements])
         p = pairs.best(values)
         if not self.labels_itself:
@@ -178,11 +186,6 @@ class Judge(Asking, Detector):
         context = self.premises(point)[0][: self.context_chars]
         answer = "no" if point.label is Label.HALLUCINATION else "yes"
         return f"Context: {context}\nSentence: {point.hyp}\nAnswer: {answer}\n\n"
-
-    @property
-    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The languages that the card of a model on this machine declares."""
-        return () if self.endpoint else hub.languages([str(self.model)], [self.revision])
 
     @property
     def identity(self) -> str:
@@ -230,34 +233,20 @@ class Judge(Asking, Detector):
             return [official(reply) for reply in replies]
         return [judgement(reply, exact=self.endpoint is None) for reply in replies]
 
-    def _notes(self, judgements: Sequence[Judgement], replies: Sequence[Reply]) -> Iterator[str]:
-        """Yield notes on answers that are neither yes nor no, or have no probabilities."""
+    def _note(self, judgements: Sequence[Judgement], replies: Sequence[Reply], run: Run) -> None:
+        """Note how many answers are neither yes nor no, and whether they have no probabilities."""
         neither = [judgement.unfinished for judgement in judgements if judgement.p is None]
         if neither:
-            yield (
+            run.note(
                 f"p is 0.5 for {len(neither)} of {counted(len(judgements), 'answer')}, because the "
                 f"model said neither yes nor no{longer_answers(neither)}"
             )
         verdicts = [reply for reply in replies if verdict_of(reply.text)]
         asked = self.endpoint and not (self.samples or self.labels_itself)
         if asked and verdicts and not any(reply.steps for reply in verdicts):
-            yield (
+            run.note(
                 f"{self.endpoint} returns no log-probabilities, so every p is 0 or 1; samples = 10 "
                 "gives finer values, but sends ten times as many requests"
-            )
-
-    def _check_together(self, template: str) -> None:
-        """Raise if settings contradict each other."""
-        has_place = all(one.has("examples") for one in self._templates.values())
-        if self.shots and not (self.examples and has_place):
-            raise ShroomError(
-                "the setting 'shots' needs labelled data, such as val, in the setting 'examples', "
-                f"and {{examples}} in the template {template}"
-            )
-        if self.samples and (self.labels_itself or self.endpoint is None):
-            raise ShroomError(
-                "the setting 'samples' needs an endpoint and scoring = \"probability\"; a model on "
-                "this machine returns probabilities"
             )
 
 

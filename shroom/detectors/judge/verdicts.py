@@ -48,13 +48,12 @@ _ANSWER = (
     r"resposta|ответ|відповідь|odpověď|odpowiedź|svar|vastaus|cevap|答案|答え|回答|判断|结论|답변?|"
     r"الإجابة|الجواب|پاسخ|उत्तर"
 )
-#: A verdict after a word for it, in a line with any label, and at the end of a conclusion.
+#: A verdict after a word for it, and at the end of a conclusion.
 _LABELLED = re.compile(
     rf"(?:{_ANSWER})[*_\"'”»]*(?:\s+(?:is|was|would be|ist|est|es|è|é)\b|は|是|为)?"
     rf"[\s:：*_\"'“”«»`(\[>-]+{_WORD}",
     re.IGNORECASE,
 )
-_LINE = re.compile(rf"^[^\n:：]{{1,40}}[:：][\W_]*?{_WORD}[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 _LAST = re.compile(
     rf"(?:[:：.!?。！？\n–—-]|\b(?:is|be|say|conclude)\b)\W{{0,9}}{_WORD}[\W_]*$", re.IGNORECASE
 )
@@ -132,7 +131,7 @@ def _found(text: str) -> re.Match[str] | None:
     match = _last(_BOXED, text) or _last(_LABELLED, text) or _START.match(text)
     if match or _OPPOSITE.search(text):
         return match
-    return _last(_LINE, text) or _LAST.search(text, max(0, len(text) - _CONCLUSION))
+    return _LAST.search(text, max(0, len(text) - _CONCLUSION))
 
 
 def _word(match: re.Match[str]) -> str:
