@@ -198,8 +198,6 @@ class JSONDetector(FittedDetector):
     """
 
     shipped: ClassVar[Path]
-    #: Options of the command that fits one.
-    options: ClassVar[str] = ""
     model: str | None
 
     @property
@@ -209,7 +207,8 @@ class JSONDetector(FittedDetector):
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the fitted model as JSON; a threshold that was set replaces the fitted one."""
         content = {"detector": self.name, **self._content(), **about}
-        write_atomically(path, self._fitted().items.beside(content))
+        content["training_items"] = self._fitted().items.answers
+        write_atomically(path, json.dumps(content, indent=2) + "\n")
 
     def _read(self, content: Any) -> Any:
         raise NotImplementedError
@@ -221,7 +220,7 @@ class JSONDetector(FittedDetector):
         return self._loaded(Path(self.model or self.shipped))
 
     def _loaded(self, path: Path) -> Fitted:
-        fit = f"shroom fit {self.name} DATA {self.options}-o MODEL"
+        fit = f"shroom fit {self.name} DATA -o MODEL"
         with reading(path, f"a model of the detector {self.name}", f"to fit a model, use: {fit}"):
             data = path.read_bytes()
             content = json.loads(data)

@@ -77,16 +77,6 @@ class TrainingItems:
             raise ValueError("an out-of-fold p is not a number from 0 to 1")
         return cls(answers)
 
-    def beside(self, content: Mapping[str, Any]) -> str:
-        """Return a model's content as indented JSON, with the items on a separate line."""
-        text = json.dumps(content, indent=2).removesuffix("\n}")
-        items = json.dumps(self.answers, separators=(",", ":"))
-        return f'{text},\n  "training_items": {items}\n}}\n'
-
-    def without_answers(self) -> TrainingItems:
-        """Return the same items without out-of-fold p, for a model with another reference rule."""
-        return TrainingItems(dict.fromkeys(self.answers))
-
     @property
     def digest(self) -> str:
         """A digest of the items and their answers, in hexadecimal digits."""

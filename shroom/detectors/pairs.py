@@ -34,7 +34,6 @@ class Pairs:
 
     items: list[tuple[str, str, str]]
     owner: NDArray[np.intp]
-    n: int
 
     @classmethod
     def of(
@@ -48,7 +47,7 @@ class Pairs:
             for premise in of_point
         ]
         owner = np.repeat(np.arange(len(texts)), list(map(len, texts)))
-        return cls(items, owner, len(texts))
+        return cls(items, owner)
 
     @property
     def texts(self) -> list[tuple[str, str]]:
@@ -62,7 +61,7 @@ class Pairs:
     def places_of_best(self, p: Floats) -> NDArray[np.intp]:
         """Return the place of each datapoint's first pair with the lowest p: shape [n]."""
         order = np.lexsort((p, self.owner))
-        return np.asarray(order[np.searchsorted(self.owner[order], np.arange(self.n))])
+        return np.asarray(order[np.searchsorted(self.owner[order], np.arange(self.owner[-1] + 1))])
 
 
 class Encoding:

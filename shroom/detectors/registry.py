@@ -12,7 +12,7 @@ from msgspec import Meta
 from shroom.core.problems import ShroomError, show
 from shroom.core.registry import Entry, Registry
 from shroom.detectors.base import Detector
-from shroom.detectors.settings import converted
+from shroom.detectors.settings import Name, converted
 from shroom.inference.run_settings import PRECISIONS
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.plain import read_plain
@@ -166,11 +166,8 @@ class Recipe:
             return cls(name, name, {})
         path = Path(name)
         table: dict[str, Any] = read_plain(path)
-        chosen = table.pop("detector", None)
-        if not isinstance(chosen, str):
-            raise ShroomError(f'{path}: no detector; add a line such as detector = "nli"')
         try:
-            REGISTRY.in_file(chosen)
+            chosen = REGISTRY.in_file(converted("detector", table.pop("detector", None), Name))
             data = converted("data", table.pop("data", None), Splits | None)
             precision = converted("precision", table.pop("precision", None), _PRECISION)
         except ShroomError as error:

@@ -50,7 +50,6 @@ class Similarity(JSONDetector):
     """
 
     name: ClassVar[str] = "similarity"
-    options: ClassVar[str] = "--model ENCODER "
     model: Name
     revision: Name | None = None
     reference: Rule = Rule.GIVEN
@@ -95,11 +94,6 @@ class Similarity(JSONDetector):
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         state = self._distance
         return premises(datapoint, rule=state.rule, multilingual=state.multilingual)
-
-    @property
-    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The languages that the encoder's card declares."""
-        return hub.languages([self._distance.encoder], [self._distance.revision])
 
     @property
     def identity(self) -> str:

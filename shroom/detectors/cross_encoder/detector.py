@@ -15,7 +15,7 @@ from shroom.core.datapoint import Rule
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.detectors.arrays import Datapoints, Floats
-from shroom.detectors.cross_encoder.model_folder import ModelFolder, loaded
+from shroom.detectors.cross_encoder.model_folder import loaded
 from shroom.detectors.fitted import Fitted, FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.pairs import Pairs, in_windows, parts_of
@@ -108,13 +108,13 @@ class CrossEncoder(Schedule, FittedDetector):
     def training_items(self) -> TrainingItems:
         """The training items; their out-of-fold p are valid only for the fitted reference rule."""
         items = self._fitted().items
-        return items if self.rule is self._model.rule else items.without_answers()
+        valid = self.rule is self._model.rule
+        return items if valid else TrainingItems(dict.fromkeys(items.answers))
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
         """English for the model that ships with the kit; unknown for others."""
-        shipped = isinstance(self._model, ModelFolder) and self._model.folder == MODEL
-        return ("en",) if shipped else ()
+        return ("en",) if getattr(self._model, "folder", None) == MODEL else ()
 
     @property
     def rule(self) -> Rule:
@@ -159,8 +159,6 @@ class CrossEncoder(Schedule, FittedDetector):
         return np.asarray(self._fitting().cross_validated(datapoints, p, folds))
 
     def save(self, path: str | Path, **about: Any) -> None:
-        if isinstance(self._model, ModelFolder):
-            raise ShroomError("this cross-encoder has not been fitted; call fit() before save()")
         from shroom.detectors.cross_encoder.pair_model import save
 
         name = str(self.encoder)
