@@ -64,9 +64,9 @@ def run(folder: Path, without: str, share: float) -> None:
     import torch
 
     from shroom.core.datapoint import Rule
-    from shroom.detectors.cross_encoder.detector import Schedule
     from shroom.detectors.cross_encoder.fitting import Fitting, train
     from shroom.detectors.cross_encoder.pair_model import TrainedModel
+    from shroom.detectors.cross_encoder.schedule import Schedule
     from shroom.detectors.pairs import Pairs
     from shroom.scoring.datapoint_files import read
 

@@ -17,9 +17,9 @@ from typing import Any
 from corpora import stage_examples
 from safetensors.torch import save_file
 
-from shroom.detectors.cross_encoder.detector import Schedule
 from shroom.detectors.cross_encoder.fitting import Fitting, Progress, train
 from shroom.detectors.cross_encoder.pair_model import HEAD, PairModel
+from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.inference import hub
 
 RECIPE = Path(__file__).with_name("corpora.toml")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import TASKS, Datapoint
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder import fitting
-from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder, Schedule
+from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.fitting import Example, Fitting, train
 from shroom.detectors.cross_encoder.model_folder import (
     ABOUT,
@@ -28,6 +28,7 @@ from shroom.detectors.cross_encoder.model_folder import (
 )
 from shroom.detectors.cross_encoder.pair_model import exported, packed
 from shroom.detectors.cross_encoder.quantization import in_steps
+from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.pairs import HYP, REF, Encoding
 from shroom.inference.run_settings import Run

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Rule
@@ -16,48 +15,15 @@ from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.cross_encoder.model_folder import loaded
+from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.fitted import Fitted, FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.pairs import Pairs, in_windows, parts_of
-from shroom.detectors.settings import Count, File, Name, Natural, Positive, Share
+from shroom.detectors.settings import File, Name, Share
 from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
 
 MODEL = Path(__file__).parent.parent.parent / "models" / "cross-encoder"
-
-
-@dataclass(kw_only=True)
-class Schedule:
-    """How a model is trained.
-
-    Attributes
-    ----------
-    epochs : int
-        Number of passes over the examples.
-    batch : int
-        Number of examples in a step.
-    rate : float
-        Maximum learning rate of AdamW; the rate for the head is ten times as high.
-    frozen : int
-        Number of bottom layers that are frozen with the embeddings.
-    bfloat16 : bool
-        Whether matrices are multiplied in bfloat16, which takes half the time on processors that
-        support it. The weights and their updates are always in float32.
-    blend : float
-        The share of the initial weights in the result; 0.5 gives the mean of the weights before and
-        after training. Less of the earlier training is then lost (Wortsman et al. 2022, "Robust
-        fine-tuning of zero-shot models").
-    seed : int
-        Random seed for the new head, the order of the examples, and dropout.
-    """
-
-    epochs: Count = 3
-    batch: Count = 16
-    rate: Positive = 2e-5
-    frozen: Natural = 0
-    bfloat16: bool = False
-    blend: Share = 0.0
-    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
 
 
 @dataclass(eq=False, repr=False)
@@ -76,7 +42,7 @@ class CrossEncoder(Schedule, FittedDetector):
     encoder, revision : optional
         The encoder to start fitting from: a folder, or a name on the hub with its revision.
     epochs, batch, rate, frozen, bfloat16, blend, seed : optional
-        How to fit: see :class:`Schedule`.
+        How to fit: see :class:`~shroom.detectors.cross_encoder.schedule.Schedule`.
 
     Examples
     --------

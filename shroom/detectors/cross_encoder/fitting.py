@@ -19,8 +19,8 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule, premises
 from shroom.core.paths import cache_folder
 from shroom.detectors.arrays import Datapoints, Floats
-from shroom.detectors.cross_encoder.detector import Schedule
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
+from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.pairs import MAX_TOKENS, Encoding, Pairs
 from shroom.inference import hub
 from shroom.inference.tokenization import longest
