@@ -66,8 +66,8 @@ class Detector:
     multilingual : bool
         Whether the detector reads the source language of a translation.
     languages : tuple of str
-        The codes of the languages that the detector reads. If it is only ``en``, a note counts the
-        items in other languages. Empty if the detector declares no languages.
+        The codes of the languages that the detector reads, such as ``en``. A note counts the items
+        in other languages. Empty if the detector reads any language or declares no languages.
     report : callable or None
         Called during fitting with an object that has ``step``, ``steps`` and ``loss``.
     classes_ : array, shape [2]
