@@ -92,6 +92,11 @@ class NLI(Detector):
     def identity(self) -> str:
         return "+".join(map(hub.identity, self.model, self._revisions))
 
+    @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the card of each model declares."""
+        return hub.languages(self.model, self._revisions)
+
     def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run = RUN) -> Floats:
         """Return the models' mean probabilities for pairs of premise and hypothesis.
 

@@ -103,6 +103,11 @@ class Similarity(JSONDetector):
         return f"{encoder}+{self._fitted().digest}" if state.curves else encoder
 
     @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the encoder's card declares."""
+        return hub.languages([self._distance.encoder], [self._distance.revision])
+
+    @property
     def _distance(self) -> _Distance:
         distance: _Distance = self._fitted().model
         return distance

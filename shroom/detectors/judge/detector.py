@@ -28,6 +28,7 @@ from shroom.detectors.judge.verdicts import (
 )
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
+from shroom.inference import hub
 from shroom.inference.language_model.model import Estimate, Prompt, Question, TemplateKind, in_order
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import RUN, Run
@@ -190,6 +191,11 @@ class Judge(Asking, Detector):
     @property
     def identity(self) -> str:
         return self._model.identity
+
+    @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the card of a model on this machine declares."""
+        return () if self.endpoint else hub.languages([str(self.model)], [self.revision])
 
     def dry_run(self, datapoints: Datapoints) -> Estimate:
         return self._model.estimate(self._questions(datapoints)[0])
