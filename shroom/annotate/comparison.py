@@ -183,16 +183,19 @@ class SelfCheck(Scorer):
     name = "selfcheck"
     uses_precision = True
     variant: Literal["ngram", "nli", "bertscore"] = "ngram"
-    model: Names | None = None  # an NLI model, or the encoder of ``bertscore``
+    model: Name | None = None  # an NLI model, or the encoder of ``bertscore``
+    revision: Name | None = None  # A commit, tag or branch on the hub
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check = selfcheck.SelfCheck(variant=self.variant, model=self.model)
+        settings: dict[str, Any] = {"model": self.model, "revision": self.revision}
+        self._check = selfcheck.SelfCheck(variant=self.variant, **settings)
         self.fields = (f"selfcheck_{self.variant}_score",)
 
     @cached_property
     def identity(self) -> str:
-        return " ".join(["selfcheck 2", self.variant, *map(hub.identity, self.model or ())])
+        model = hub.identity(self.model, self.revision) if self.model else ""
+        return f"selfcheck 2 {self.variant} {model}"
 
     def places(self, question: Question) -> list[int]:
         """Return the places of the normal generations if there are several."""

@@ -54,10 +54,11 @@ def command(arguments: tuple[str, ...], edition: Edition, device: str, **options
     file, place = _chosen(files, data, number, index)
     point = file.datapoints[place]
     explanation = explain(chosen, point, run)
-    (threshold,) = chosen.thresholds_of([point], run).tolist()
     name = f"id {point.id}" if point.id is not None else f"index {place}"
     about = {"file": file.base, "id": point.id, "index": place}
-    return ShownExplanation(explanation, chosen.name, f"{file.base}, {name}", threshold, about)
+    return ShownExplanation(
+        explanation, chosen.name, f"{file.base}, {name}", chosen.threshold_, about
+    )
 
 
 def _chosen(

@@ -85,9 +85,8 @@ def command(
             items, figures = chosen.cross_validate(by_file, folds)
             about |= {"out_of_fold": figures, "folds": folds}
         chosen.fit(points, [point.p for point in points])
-    gpu = "" if chosen.device in (None, "cpu") else f"{chosen.device} with "
     about |= {"seconds": round(time.monotonic() - began)}
-    about |= {"machine": f"{gpu}{os.cpu_count()} CPU cores"}
+    about |= {"machine": f"{os.cpu_count()} CPU cores"}
     chosen.remember(items)
     chosen.save(output, **about)
     if not figures:

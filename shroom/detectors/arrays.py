@@ -20,22 +20,12 @@ Floats = NDArray[np.float64]
 
 def check_p(p: Any, n: int, name: str) -> Floats:
     """Return a detector's p as an array of n numbers from 0 to 1, or raise a ShroomError."""
-    try:
-        array = np.asarray(p, np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(())
-    if array.ndim == 0:
-        got = f"a value of type {type(p).__name__}"
-    elif array.shape != (n,):
-        got = f"an array of shape {array.shape}"
-    elif ((array >= 0) & (array <= 1)).all():
-        return array
-    else:
-        place = int(np.argmin((array >= 0) & (array <= 1)))
-        got = f"{array[place]} for datapoint {place}"
-    raise ShroomError(
-        f"the detector {name} must return an array of {n} numbers from 0 to 1, got {got}"
-    )
+    array = _shares(p, n)
+    if array is None:
+        raise ShroomError(
+            f"the detector {name} must return an array of {n} numbers from 0 to 1, got {show(p)}"
+        )
+    return array
 
 
 def label_columns(flagged: NDArray[Any], p: NDArray[Any]) -> dict[str, list[Any]]:
@@ -53,14 +43,20 @@ def datapoints_of(X: Any) -> Datapoints:
 
 def proportions(y: Any, n: int) -> Floats:
     """Return the annotators' proportions of scikit-learn's ``y``: shape [n]."""
-    try:
-        p = np.asarray(y, np.float64)
-    except (TypeError, ValueError):
-        p = np.empty(0)
-    if p.shape != (n,) or not ((p >= 0) & (p <= 1)).all():
+    p = _shares(y, n)
+    if p is None:
         raise ShroomError(
             f"y: expected True, False or a number from 0 to 1 for each of {n} datapoints, "
             f"got {show(y)}; if y contains label names, pass y == 'Hallucination'; in "
             "cross_val_predict(method='predict_proba'), pass y > 0.5"
         )
     return p
+
+
+def _shares(values: Any, n: int) -> Floats | None:
+    """Return values as an array of n numbers from 0 to 1, or ``None`` if they are not."""
+    try:
+        array = np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        return None
+    return array if array.shape == (n,) and ((array >= 0) & (array <= 1)).all() else None

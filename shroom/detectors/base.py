@@ -49,7 +49,7 @@ class Detector:
     name : str
         The name in the registry.
     threshold : float or None
-        The label is Hallucination if p is greater. ``None`` stands for the fitted threshold.
+        The label is Hallucination if p is greater. ``None`` stands for the fitted model's.
     threshold_ : float
         The threshold in use.
     annotations : tuple of str
@@ -70,8 +70,6 @@ class Detector:
         in other languages. Empty if the detector reads any language or declares no languages.
     report : callable or None
         Called during fitting with an object that has ``step``, ``steps`` and ``loss``.
-    device : str or None
-        The device on which the detector was fitted. ``None`` stands for the CPU.
     classes_ : array, shape [2]
         The classes of scikit-learn: ``False`` (Not Hallucination) and ``True`` (Hallucination).
 
@@ -103,9 +101,7 @@ class Detector:
     multilingual: bool = False
     languages: tuple[str, ...] = ()
     report: Callable[[Any], None] | None = None
-    device: str | None = None
     classes_: ClassVar[Flags] = np.array([False, True])
-    _estimator_type: ClassVar[str] = "classifier"  # for scikit-learn before 1.6
 
     def __init_subclass__(cls) -> None:
         """Wrap :meth:`p`, so that every call checks what it returns."""
@@ -143,11 +139,11 @@ class Detector:
     def decide(self, datapoints: Datapoints, run: Run = RUN) -> tuple[Floats, Flags]:
         """Return p, and whether the label is Hallucination: two arrays of shape [n]."""
         p = self.p(datapoints, run)
-        return p, self.labels(p, datapoints, run)
+        return p, self.labels(p)
 
-    def labels(self, p: Floats, datapoints: Datapoints, run: Run = RUN) -> Flags:
-        """Return whether p, rounded as in a submission, is above its threshold: shape [n]."""
-        return np.asarray(np.round(p, DECIMALS) > self.thresholds_of(datapoints, run))
+    def labels(self, p: Floats) -> Flags:
+        """Return whether p, rounded as in a submission, is above the threshold: shape [n]."""
+        return np.asarray(np.round(p, DECIMALS) > self.threshold_)
 
     def columns(
         self, datapoints: Datapoints, run: Run = RUN, annotation: Annotation | None = None
@@ -158,28 +154,12 @@ class Detector:
         """
         del annotation
         p, flagged = self.decide(datapoints, run)
-        p = check_p(p, len(datapoints), self.name)
-        if np.shape(flagged) != p.shape:
-            raise ShroomError(
-                f"the detector {self.name} must return a label for each of the {len(p)} datapoints"
-            )
         return label_columns(flagged, np.round(p, DECIMALS))
 
     @property
-    def fitted_threshold(self) -> float:
-        """The threshold that results from fitting."""
-        return 0.5
-
-    @property
     def threshold_(self) -> float:
-        """The threshold in use: the setting, or the fitted threshold if there is no setting."""
-        return self.fitted_threshold if self.threshold is None else self.threshold
-
-    def thresholds_of(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
-        """Return the threshold for each p; for an out-of-fold p, the threshold of its fold."""
-        _, of_folds = self._out_of_fold(datapoints, run)
-        given = np.isnan(of_folds) | (self.threshold is not None)
-        return np.where(given, self.threshold_, of_folds)
+        """The threshold in use: the setting, or 0.5 if there is no setting."""
+        return 0.5 if self.threshold is None else self.threshold
 
     @property
     def identity(self) -> str:
@@ -229,9 +209,9 @@ class Detector:
 
     def out_of_fold_items(self, datapoints: Datapoints, run: Run = RUN) -> Flags:
         """Return whether each datapoint is a training item with out-of-fold p: shape [n]."""
-        return ~np.isnan(self._out_of_fold(datapoints, run)[0])
+        return ~np.isnan(self._out_of_fold(datapoints, run))
 
-    def _out_of_fold(self, datapoints: Datapoints, run: Run) -> tuple[Floats, Floats]:
+    def _out_of_fold(self, datapoints: Datapoints, run: Run) -> Floats:
         items = TrainingItems() if run.in_sample else self.training_items
         return items.out_of_fold(datapoints)
 

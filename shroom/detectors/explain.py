@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from shroom.core.datapoint import Datapoint, by_reference
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
 from shroom.detectors.base import Detector
 from shroom.inference.run_settings import RUN, Run
 
-#: Maximum number of words to leave out one by one; in a longer hypothesis, they are grouped.
-MOST = 256
 #: Characters that follow a word without a blank.
 _CLOSING = frozenset(".,;:!?)]}…»”’")
 
@@ -38,8 +34,7 @@ class Explanation:
     in_sample : bool
         Whether the detector was fitted on the datapoint, which moves p towards its label.
     premises : tuple of str
-        The texts that the hypothesis is compared with. If there are several references, this is the
-        reference with the lowest p.
+        The texts that the hypothesis is compared with.
     """
 
     hyp: str
@@ -52,7 +47,7 @@ class Explanation:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words, or groups of neighbouring words in a very long hypothesis."""
+        """The words of the hypothesis."""
         return tuple(self.hyp[start:end] for start, end in self.spans)
 
     def pieces(self) -> Iterator[tuple[str, float | None]]:
@@ -70,8 +65,7 @@ class Explanation:
 def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explanation:
     """Return the contribution of each word of the hypothesis to p, by leave-one-out occlusion.
 
-    The hypothesis and its variants, each without one word, are predicted in one call. If a
-    hypothesis has more than ``MOST`` words, groups of neighbouring words are left out.
+    The hypothesis and its variants, each without one word, are predicted in one call.
 
     Parameters
     ----------
@@ -80,7 +74,7 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     datapoint : Datapoint
         The datapoint to explain.
     run : Run
-        Settings of the run; ``run.note`` receives a sentence if words are grouped.
+        Settings of the run.
 
     Raises
     ------
@@ -108,36 +102,17 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     places = spans(hyp)
     if not places:
         raise ShroomError(f"datapoint {datapoint.name}: the hypothesis has no words to explain")
-    grouped = _grouped(places)
-    if len(grouped) < len(places):
-        run.note(
-            f"the hypothesis has {len(places)} words, so groups of neighbouring words are left "
-            f"out instead of single words ({len(grouped)} groups)"
-        )
-    elif len(places) == 1:
-        run.note("the hypothesis has only one word, so it is compared with an empty hypothesis")
     # The variants have no out-of-fold p, which comes from another model and cannot be compared.
     run = replace(run, in_sample=True)
-    variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in grouped]
-    single = by_reference([datapoint])[0] if datapoint.other_tgts else []
-    if single:
-        run.note(
-            f"there are {len(single)} references; the explanation uses the one with the lowest p"
-        )
-    values, labels = detector.decide([datapoint, *variants, *single], run)
+    variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in places]
+    values, labels = detector.decide([datapoint, *variants], run)
     flagged = bool(labels[0]) if detector.labels_itself else None
     (in_sample,) = detector.in_sample([datapoint], run).tolist()
     p, *others = values.tolist()
-    weights = tuple(p - other for other in others[: len(variants)])
-    counts = single[int(np.argmin(others[len(variants) :]))] if single else datapoint
-    premises = detector.premises(counts)
-    return Explanation(hyp, tuple(grouped), weights, p, flagged, in_sample, premises)
-
-
-def _grouped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    size = -(-len(places) // MOST)
-    groups = [places[start : start + size] for start in range(0, len(places), size)]
-    return [(group[0][0], group[-1][1]) for group in groups]
+    weights = tuple(p - other for other in others)
+    texts = [text for one in by_reference([datapoint])[0] for text in detector.premises(one)]
+    premises = tuple(dict.fromkeys(texts))
+    return Explanation(hyp, tuple(places), weights, p, flagged, in_sample, premises)
 
 
 def _without(text: str, start: int, end: int) -> str:

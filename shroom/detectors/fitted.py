@@ -45,10 +45,10 @@ class FittedDetector(Detector):
     - ``_p(datapoints, run)``, which returns the p of the fitted model: shape [n], in [0, 1];
     - for ``shroom fit``, ``save(path, **about)`` and a setting ``model``, the path of a saved
       model. ``save`` should also write the training items, so that scores on them are marked as
-      in-sample. Their methods ``to_dict`` and ``from_dict`` convert them to and from JSON.
+      in-sample. Their ``answers`` are plain values for JSON, and ``from_dict`` reads them.
 
-    If fitting determines a threshold, ``fitted_threshold`` returns it. Cross-validation fits
-    shallow copies, so a copy must keep the settings and be independent of the original.
+    Cross-validation fits shallow copies, so a copy must keep the settings and be independent of the
+    original.
 
     Examples
     --------
@@ -100,8 +100,8 @@ class FittedDetector(Detector):
         return self._fitted().items
 
     @property
-    def fitted_threshold(self) -> float:
-        return self._fitted().threshold
+    def threshold_(self) -> float:
+        return self._fitted().threshold if self.threshold is None else self.threshold
 
     def remember(self, items: TrainingItems) -> None:
         """Store the items on which the detector was fitted, with their out-of-fold p."""
@@ -125,13 +125,13 @@ class FittedDetector(Detector):
 
         Training items get their stored out-of-fold p, unless ``run.in_sample`` is set.
         """
-        stored, _ = self._out_of_fold(datapoints, run)
+        stored = self._out_of_fold(datapoints, run)
         if not np.isnan(stored).any():
             return stored
         return np.where(np.isnan(stored), self._p(datapoints, run), stored)
 
-    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> tuple[Floats, Floats]:
-        """Return cross-validated p and thresholds, from copies fitted on the other folds.
+    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> Floats:
+        """Return cross-validated p, from copies fitted on the other folds.
 
         Datapoints with the same hypothesis or target are in one fold.
 
@@ -147,16 +147,14 @@ class FittedDetector(Detector):
 
         Returns
         -------
-        p, thresholds : array, shape [n]
+        array, shape [n]
         """
 
         def predict(train: Places, test: Places) -> Floats:
             fitted = copy.copy(self).fit([datapoints[i] for i in train], p[train])
-            unseen = [datapoints[i] for i in test]
-            return np.column_stack((fitted.p(unseen), fitted.thresholds_of(unseen)))
+            return fitted.p([datapoints[i] for i in test])
 
-        predicted = np.array(out_of_fold(predict, even_splits(datapoints, folds)))
-        return predicted[:, 0], predicted[:, 1]
+        return np.array(out_of_fold(predict, even_splits(datapoints, folds)))
 
     def cross_validate(
         self, files: Mapping[str, Datapoints], folds: int
@@ -177,13 +175,14 @@ class FittedDetector(Detector):
         """
         points = [point for file in files.values() for point in file]
         p = np.array([point.p for point in points], np.float64)
-        items = TrainingItems.of(points, *self.out_of_fold(points, p, folds))
+        items = TrainingItems.of(points, self.out_of_fold(points, p, folds))
+        threshold = 0.5 if self.threshold is None else self.threshold
         figures: dict[str, dict[str, float | None]] = {}
         for name, file in files.items():
-            part, thresholds = items.out_of_fold(file)
+            part = items.out_of_fold(file)
             labels = np.array([point.label is Label.HALLUCINATION for point in file])
             gold = np.array([point.p for point in file], np.float64)
-            right = accuracy(part > thresholds, labels)
+            right = accuracy(part > threshold, labels)
             figures[name] = {
                 "n": len(part),
                 "accuracy": round(right, 4),
@@ -199,8 +198,6 @@ class JSONDetector(FittedDetector):
     """
 
     shipped: ClassVar[Path]
-    #: Options of the command that fits one.
-    options: ClassVar[str] = ""
     model: str | None
 
     @property
@@ -210,9 +207,10 @@ class JSONDetector(FittedDetector):
     def save(self, path: str | Path, **about: Any) -> None:
         """Write the fitted model as JSON; a threshold that was set replaces the fitted one."""
         content = {"detector": self.name, **self._content(), **about}
-        write_atomically(path, self._fitted().items.beside(content))
+        content["training_items"] = self._fitted().items.answers
+        write_atomically(path, json.dumps(content, indent=2) + "\n")
 
-    def _read(self, content: Any, path: Path) -> Any:
+    def _read(self, content: Any) -> Any:
         raise NotImplementedError
 
     def _content(self) -> dict[str, Any]:
@@ -222,11 +220,11 @@ class JSONDetector(FittedDetector):
         return self._loaded(Path(self.model or self.shipped))
 
     def _loaded(self, path: Path) -> Fitted:
-        fit = f"shroom fit {self.name} DATA {self.options}-o MODEL"
+        fit = f"shroom fit {self.name} DATA -o MODEL"
         with reading(path, f"a model of the detector {self.name}", f"to fit a model, use: {fit}"):
             data = path.read_bytes()
             content = json.loads(data)
-            model, threshold = self._read(content, path), 0.5
+            model, threshold = self._read(content), 0.5
             if "binary" in self.annotations:
                 threshold = converted("threshold", content["threshold"], Share)
             items = TrainingItems.from_dict(content["training_items"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,7 +12,6 @@ import numpy as np
 
 from shroom.core.datapoint import premises
 from shroom.core.extras import require
-from shroom.core.problems import ShroomError
 from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.settings import File, Share
@@ -68,20 +66,18 @@ class Lexical(JSONDetector):
         logistic: Logistic = self._fitted().model
         return {"features": FEATURES, **logistic.to_dict(), "threshold": self.threshold_}
 
-    def _read(self, content: Any, path: Path) -> Logistic:
-        logistic = Logistic.from_dict(content, len(FEATURES))
-        if tuple(content["features"]) != FEATURES:
-            raise ShroomError(
-                f"{path}: the model was fitted with different features; fit the model again"
-            )
-        return logistic
+    def _read(self, content: Any) -> Logistic:
+        return Logistic.from_dict(content, len(FEATURES))
 
 
 def features(datapoints: Datapoints) -> Floats:
     """Return the features of each datapoint, shape [n, 4], in the order of ``FEATURES``."""
     # chrF of Popović (2015) by sacrebleu; the shares of the distinct words of each in the other;
     # the logarithm of the ratio of lengths. Of two premises, the one with the higher chrF counts.
-    chrf = _chrf()
+    require("fit", "sacrebleu")
+    from sacrebleu.metrics import CHRF
+
+    chrf = CHRF(lowercase=True)
     rows = [
         max(_measures(point.hyp, premise, chrf) for premise in premises(point))
         for point in datapoints
@@ -89,20 +85,12 @@ def features(datapoints: Datapoints) -> Floats:
     return np.array(rows)
 
 
-def _measures(hyp: str, premise: str, chrf: Callable[[str, str], float]) -> tuple[float, ...]:
+def _measures(hyp: str, premise: str, chrf: Any) -> tuple[float, ...]:
     words, reference = (set(_WORD.findall(text.lower())) for text in (hyp, premise))
     shared = len(words & reference)
     return (
-        chrf(hyp, premise),
+        chrf.sentence_score(hyp, [premise]).score / 100,
         shared / max(1, len(words)),
         shared / max(1, len(reference)),
         math.log((len(hyp) + 1) / (len(premise) + 1)),
     )
-
-
-def _chrf() -> Callable[[str, str], float]:
-    require("fit", "sacrebleu")
-    from sacrebleu.metrics import CHRF
-
-    metric = CHRF(lowercase=True)
-    return lambda hyp, premise: float(metric.sentence_score(hyp, [premise]).score) / 100

@@ -15,7 +15,7 @@ from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError, show
 from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.base import Detector
-from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows, parts_of
+from shroom.detectors.pairs import Pairs, in_windows, parts_of
 from shroom.detectors.settings import Names, Share
 from shroom.inference import classifier, hub
 from shroom.inference.run_settings import RUN, Run
@@ -50,9 +50,6 @@ class NLI(Detector):
         Whether the models read the source language of a translation.
     threshold : float
         The label is Hallucination if p is greater.
-    windows, overlap
-        How to read a premise that is too long for a model: see
-        :class:`shroom.detectors.pairs.Windows`.
 
     Notes
     -----
@@ -68,8 +65,6 @@ class NLI(Detector):
     reference: Rule = Rule.GIVEN
     multilingual: bool = False
     threshold: Share = 0.5
-    windows: Aggregate = "max"
-    overlap: Overlap = 1
     entailment: Class | None = None
     contradiction: Class | None = None
     neutral: Class | None = None
@@ -94,13 +89,13 @@ class NLI(Detector):
         return np.asarray(np.mean(p, axis=0))
 
     @property
+    def identity(self) -> str:
+        return "+".join(map(hub.identity, self.model, self._revisions))
+
+    @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
         """The languages that the card of each model declares."""
         return hub.languages(self.model, self._revisions)
-
-    @property
-    def identity(self) -> str:
-        return "+".join(map(hub.identity, self.model, self._revisions))
 
     def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run = RUN) -> Floats:
         """Return the models' mean probabilities for pairs of premise and hypothesis.
@@ -160,14 +155,15 @@ class _Classifier:
         classes = {meaning: str(label) for meaning, label in given.items() if label is not None}
         self._model = classifier.load("nli", name, revision, run)
         self._columns = columns(name, labels_of(name, self._model.config), classes)
-        self._name, self._windows = name, Windows(detector.windows, detector.overlap)
+        self._name = name
         self._reader = PairReader(self._model.tokenizer, self._model.room)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run) -> Floats:
         """Return the probabilities of entailment, neutral, contradiction: shape [n, 3]."""
         room, lengths = self._reader.room, self._reader.lengths(pairs)
         parts = partial(parts_of, self._reader)
-        read = self._windows.read(pairs, lengths <= room, parts, self._name, room, run)
+        limit = f"{self._name} reads at most {room} tokens"
+        read = in_windows(pairs, lengths <= room, parts, limit, run)
         if read.items is not pairs:
             lengths = self._reader.lengths(read.items)
         shortened = np.minimum(lengths, room)
@@ -181,7 +177,7 @@ class _Classifier:
         shares = _shares(logits, str(self._model.config.problem_type))
         empty = np.zeros(len(shares))  # of a model without the class neutral
         rows = [empty if place is None else shares[:, place] for place in self._columns]
-        return self._windows.best_rows(np.column_stack(rows), read)
+        return read.best_rows(np.column_stack(rows))
 
 
 CLASSES = ("entailment", "neutral", "contradiction")
@@ -191,9 +187,8 @@ _MEANING = {
     "neutral": "neutral",
     **dict.fromkeys(("contradiction", "contradict", "contradicts"), "contradiction"),
     **dict.fromkeys(("contradicted", "contradictory"), "contradiction"),
+    **dict.fromkeys(("notentailment", "notentailed", "nonentailment"), "contradiction"),
 }
-#: Names of the second of two classes: what is not entailed counts as contradicted.
-_NOT_ENTAILED = ("notentailment", "notentailed", "nonentailment", "noentailment")
 
 
 def columns(
@@ -222,8 +217,7 @@ def columns(
     if len(names) == 2 and len(opposite) == 1:
         places[opposite.pop()] = others[0]
     elif opposite:
-        in_two = dict.fromkeys(_NOT_ENTAILED, "contradiction") if len(names) == 2 else {}
-        places |= {{**_MEANING, **in_two}.get(names[place]): place for place in others}
+        places |= {_MEANING.get(names[place]): place for place in others}
         if None in places or len(places) < len(names) or not ends <= set(places):
             raise ShroomError(
                 f"{name}: its class names ({listed}) do not show which class is entailment and "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +16,6 @@ import numpy as np
 from shroom.core.datapoint import Datapoint, by_reference
 from shroom.core.problems import ShroomError
 from shroom.detectors.arrays import Datapoints, Flags, Floats
-
-Answer = tuple[float, float]
 
 #: Decimal places of p in submissions, and so of stored p.
 DECIMALS = 6
@@ -34,18 +32,12 @@ def reading(path: Path, what: str, advice: str) -> Iterator[None]:
     try:
         yield
     except (ShroomError, *UNREADABLE) as error:
-        if isinstance(error, ShroomError) and str(path) in str(error):
-            raise
         raise ShroomError(f"{path} is not {what} ({_reason(error)}); {advice}") from error
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, OSError):
         return error.strerror or str(error)
-    if isinstance(error, KeyError):
-        return f'"{error.args[0]}" is missing'
-    if isinstance(error, json.JSONDecodeError):
-        return f"invalid JSON: {error}"
     is_known = isinstance(error, (ShroomError, ValueError))
     return str(error) if is_known else "the JSON does not describe a model"
 
@@ -66,45 +58,29 @@ def fingerprint(point: Datapoint) -> str:
 class TrainingItems:
     """The items on which a detector was fitted, by fingerprint, without their texts."""
 
-    # An answer is p out of fold and the threshold of that fold; ``None`` without cross-validation.
-
-    answers: Mapping[str, Answer | None] = field(default_factory=dict)
+    #: The out-of-fold p of each item; ``None`` without cross-validation.
+    answers: Mapping[str, float | None] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, datapoints: Datapoints, p: Floats | None = None, thresholds: Floats | None = None
-    ) -> TrainingItems:
-        """Return the items of a training set, with their out-of-fold p and thresholds if known."""
-        answers: Iterable[Answer | None] = [None] * len(datapoints)
-        if p is not None and thresholds is not None:
-            answers = zip(np.round(p, DECIMALS).tolist(), thresholds.tolist())
+    def of(cls, datapoints: Datapoints, p: Floats | None = None) -> TrainingItems:
+        """Return the items of a training set, with their out-of-fold p if it is known."""
+        answers = [None] * len(datapoints) if p is None else np.round(p, DECIMALS).tolist()
         # Items of the same texts are in one fold, and so have one answer.
         items = zip(datapoints, answers)
         return cls({key: answer for point, answer in items for key in fingerprints(point)})
 
     @classmethod
     def from_dict(cls, content: Any) -> TrainingItems:
-        """Return the items of :meth:`to_dict`; raise one of ``UNREADABLE`` for anything else."""
-        return cls({str(key): _answer(value) for key, value in content.items()})
-
-    def to_dict(self) -> dict[str, list[float] | None]:
-        """Return the answers as plain values for JSON."""
-        return {key: None if value is None else list(value) for key, value in self.answers.items()}
-
-    def beside(self, content: Mapping[str, Any]) -> str:
-        """Return a model's content as indented JSON, with the items on a separate line."""
-        text = json.dumps(content, indent=2).removesuffix("\n}")
-        items = json.dumps(self.to_dict(), separators=(",", ":"))
-        return f'{text},\n  "training_items": {items}\n}}\n'
-
-    def without_answers(self) -> TrainingItems:
-        """Return the same items without out-of-fold p, for a model with another reference rule."""
-        return TrainingItems(dict.fromkeys(self.answers))
+        """Return the items of a model file; raise one of ``UNREADABLE`` for anything else."""
+        answers = {str(key): None if p is None else float(p) for key, p in content.items()}
+        if not all(p is None or 0 <= p <= 1 for p in answers.values()):
+            raise ValueError("an out-of-fold p is not a number from 0 to 1")
+        return cls(answers)
 
     @property
     def digest(self) -> str:
         """A digest of the items and their answers, in hexadecimal digits."""
-        text = json.dumps(self.to_dict(), sort_keys=True)
+        text = json.dumps(self.answers, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def contain(self, datapoints: Datapoints) -> Flags:
@@ -114,20 +90,11 @@ class TrainingItems:
         known = (any(key in self.answers for key in fingerprints(point)) for point in datapoints)
         return np.fromiter(known, bool)
 
-    def out_of_fold(self, datapoints: Datapoints) -> tuple[Floats, Floats]:
-        """Return the out-of-fold p of each datapoint and its threshold, or NaN: shape [n] each."""
-        p, thresholds = np.full((2, len(datapoints)), math.nan)
+    def out_of_fold(self, datapoints: Datapoints) -> Floats:
+        """Return the out-of-fold p of each datapoint, or NaN: shape [n]."""
+        p = np.full(len(datapoints), math.nan)
         for place, point in enumerate(datapoints if self.answers else ()):
+            # Of several targets, the lowest p counts; an unknown one makes it NaN.
             stored = [self.answers.get(key) for key in fingerprints(point)]
-            if all(stored):
-                p[place], thresholds[place] = min(filter(None, stored))
-        return p, thresholds
-
-
-def _answer(value: Any) -> Answer | None:
-    if value is None:
-        return None
-    p, threshold = map(float, value)
-    if not (0 <= p <= 1 and 0 <= threshold <= 1):
-        raise ValueError(f"out-of-fold p {p} and threshold {threshold} must be from 0 to 1")
-    return p, threshold
+            p[place] = np.array(stored, np.float64).min()
+        return p

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Callable, Generic, Literal, TypeVar
+from typing import Any, Callable, Generic, TypeVar
 
 import numpy as np
-from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, premises
@@ -19,14 +18,6 @@ from shroom.inference.tokenization import PairReader, beginning, plain, windows
 
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 
-#: The settings for reading long premises: see :class:`Windows`.
-Aggregate = Literal["max", "mean", "first"]
-Overlap = Annotated[int, Meta(ge=0, le=100)]
-#: The ways to aggregate the values of several windows, with the words for a note.
-AGGREGATES = {
-    "max": "p comes from the window that best supports the hypothesis",
-    "mean": "p is the mean over the windows",
-}
 #: Minimum share of a model's input for the premise, however long the hypothesis is.
 _PREMISE_SHARE = 1 / 4
 #: The sides of a token: padding, the reference, the hypothesis, and the special tokens of each.
@@ -43,7 +34,6 @@ class Pairs:
 
     items: list[tuple[str, str, str]]
     owner: NDArray[np.intp]
-    n: int
 
     @classmethod
     def of(
@@ -57,7 +47,7 @@ class Pairs:
             for premise in of_point
         ]
         owner = np.repeat(np.arange(len(texts)), list(map(len, texts)))
-        return cls(items, owner, len(texts))
+        return cls(items, owner)
 
     @property
     def texts(self) -> list[tuple[str, str]]:
@@ -71,7 +61,7 @@ class Pairs:
     def places_of_best(self, p: Floats) -> NDArray[np.intp]:
         """Return the place of each datapoint's first pair with the lowest p: shape [n]."""
         order = np.lexsort((p, self.owner))
-        return np.asarray(order[np.searchsorted(self.owner[order], np.arange(self.n))])
+        return np.asarray(order[np.searchsorted(self.owner[order], np.arange(self.owner[-1] + 1))])
 
 
 class Encoding:
@@ -150,87 +140,55 @@ class Windowed(Generic[Item]):
     items: Sequence[Item]
     starts: NDArray[np.intp]
 
-    @property
-    def sizes(self) -> NDArray[np.intp]:
-        """The number of each pair's inputs."""
-        return np.diff(np.append(self.starts, len(self.items)))
+    def lowest(self, p: Floats) -> Floats:
+        """Return the lowest p of each pair over its windows."""
+        return np.asarray(np.minimum.reduceat(p, self.starts))
 
-    def mean(self, values: Floats) -> Floats:
-        """Return the mean value of each pair's inputs; for rows, in each column."""
-        sums = np.add.reduceat(values, self.starts)
-        return np.asarray(sums / self.sizes.reshape(-1, *[1] * (values.ndim - 1)))
-
-
-@dataclass(frozen=True)
-class Windows:
-    """How to read a long premise, and how many sentences neighbouring windows share."""
-
-    aggregate: str = "max"
-    overlap: int = 1
-
-    @property
-    def cut(self) -> bool:
-        """Whether a long premise is truncated instead of split."""
-        return self.aggregate == "first"
-
-    def read(
-        self,
-        pairs: Sequence[Item],
-        fits: Flags,
-        parts: Callable[[Item, Windows], list[Item]],
-        model: str,
-        room: int,
-        run: Run,
-    ) -> Windowed[Item]:
-        """Return the inputs for pairs, with the hypothesis last; ``parts`` splits a pair.
-
-        Notes count the pairs that do not fit into the model's ``room`` tokens.
-        """
-        n, limit = len(pairs), f"{model} reads at most {room} tokens"
-        if self.cut or fits.all():
-            if long := n - int(fits.sum()):
-                run.note(
-                    f"{long} of {n} pairs had to be truncated: {limit} of premise and hypothesis "
-                    "together"
-                )
-            return Windowed(pairs, np.arange(n))
-        windows_of = {pair: parts(pair, self) for pair, fit in zip(pairs, fits) if not fit}
-        by_pair = [windows_of.get(pair, [pair]) for pair in pairs]
-        sizes = np.array(list(map(len, by_pair)))
-        if split := int((sizes > 1).sum()):
-            run.note(
-                f"{split} of {n} premises had to be split into {sizes[sizes > 1].sum()} windows, "
-                f"because {limit}; {AGGREGATES[self.aggregate]}"
-            )
-        if cut := sum(items[0][-1] != pair[-1] for items, pair in zip(by_pair, pairs)):
-            run.note(
-                f"{cut} of {n} hypotheses had to be truncated: {limit}, and at least a quarter of "
-                "these tokens are reserved for the premise"
-            )
-        return Windowed([item for items in by_pair for item in items], np.cumsum(sizes) - sizes)
-
-    def folded(self, p: Floats, read: Windowed[Any]) -> Floats:
-        """Return one value for each pair from the values of its windows."""
-        if self.aggregate == "mean":
-            return read.mean(p)
-        return np.asarray(np.minimum.reduceat(p, read.starts))
-
-    def best_rows(self, rows: Floats, read: Windowed[Any]) -> Floats:
+    def best_rows(self, rows: Floats) -> Floats:
         """Return a row (entailment, neutral, contradiction) for each pair from its windows'."""
         # A premise entails a hypothesis if one of its windows does. It contradicts the hypothesis
         # if one window does and no other supports it, so C is at most 1 - E. In an unrelated
         # window, E and C are random, so the window with the greatest E could hide a contradiction
         # in another one.
-        if self.aggregate == "mean":
-            return read.mean(rows)
-        entailment, _, contradiction = np.maximum.reduceat(rows, read.starts).T
+        entailment, _, contradiction = np.maximum.reduceat(rows, self.starts).T
         contradiction = np.minimum(contradiction, 1 - entailment)
         neutral = np.maximum(1 - entailment - contradiction, 0)
         combined = np.column_stack((entailment, neutral, contradiction))
-        return np.where((read.sizes == 1)[:, None], rows[read.starts], combined)
+        sizes = np.diff(np.append(self.starts, len(rows)))
+        return np.where((sizes == 1)[:, None], rows[self.starts], combined)
 
 
-def parts_of(reader: PairReader | Encoding, pair: Item, options: Windows) -> list[Item]:
+def in_windows(
+    pairs: Sequence[Item],
+    fits: Flags,
+    parts: Callable[[Item], list[Item]],
+    limit: str,
+    run: Run,
+) -> Windowed[Item]:
+    """Return the inputs for pairs, with the hypothesis last; ``parts`` splits a pair.
+
+    Notes count the pairs that do not fit into the model, with its ``limit``.
+    """
+    n = len(pairs)
+    if fits.all():
+        return Windowed(pairs, np.arange(n))
+    windows_of = {pair: parts(pair) for pair, fit in zip(pairs, fits) if not fit}
+    by_pair = [windows_of.get(pair, [pair]) for pair in pairs]
+    sizes = np.array(list(map(len, by_pair)))
+    if split := int((sizes > 1).sum()):
+        run.note(
+            f"{split} of {n} premises had to be split into {sizes[sizes > 1].sum()} windows, "
+            f"because {limit}; p comes from the window that best supports the hypothesis"
+        )
+    if cut := sum(items[0][-1] != pair[-1] for items, pair in zip(by_pair, pairs)):
+        run.note(
+            f"{cut} of {n} hypotheses had to be truncated: {limit}, and at least a quarter of "
+            "these tokens are reserved for the premise"
+        )
+    return Windowed([item for items in by_pair for item in items], np.cumsum(sizes) - sizes)
+
+
+def parts_of(reader: PairReader | Encoding, pair: Item) -> list[Item]:
     """Return a pair with each window of its premise; a task before it is read with every window.
 
     The hypothesis is truncated if it leaves no room.
@@ -242,7 +200,5 @@ def parts_of(reader: PairReader | Encoding, pair: Item, options: Windows) -> lis
     if reader.count([hyp])[hyp] > most:
         hyp = beginning(hyp, most, reader.count)
     room = free - reader.count([hyp])[hyp]
-    texts = [premise]
-    if needed > room:
-        texts = windows(premise, room, reader.count, overlap=options.overlap, prefix=prefix)
+    texts = windows(premise, room, reader.count, prefix=prefix) if needed > room else [premise]
     return [(*task, text, hyp) for text in texts]  # type: ignore[misc]

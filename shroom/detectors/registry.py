@@ -9,11 +9,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from shroom.core.paths import data_folder
 from shroom.core.problems import ShroomError, show
 from shroom.core.registry import Entry, Registry
 from shroom.detectors.base import Detector
-from shroom.detectors.settings import converted
+from shroom.detectors.settings import Name, converted
 from shroom.inference.run_settings import PRECISIONS
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.plain import read_plain
@@ -167,16 +166,13 @@ class Recipe:
             return cls(name, name, {})
         path = Path(name)
         table: dict[str, Any] = read_plain(path)
-        chosen = table.pop("detector", None)
-        if not isinstance(chosen, str):
-            raise ShroomError(f'{path}: no detector; add a line such as detector = "nli"')
         try:
-            REGISTRY.in_file(chosen)
+            chosen = REGISTRY.in_file(converted("detector", table.pop("detector", None), Name))
             data = converted("data", table.pop("data", None), Splits | None)
             precision = converted("precision", table.pop("precision", None), _PRECISION)
         except ShroomError as error:
             raise ShroomError(f"{path}: {error}") from error
-        return cls(path.stem, chosen, _filled(table), tuple(data or ()), path, precision)
+        return cls(path.stem, chosen, table, tuple(data or ()), path, precision)
 
     def make(self, /, **settings: Any) -> Detector:
         """Return the detector; ``settings`` override those of the recipe."""
@@ -186,14 +182,3 @@ class Recipe:
             if self.path is None:
                 raise
             raise ShroomError(f"{self.path}: {error}") from error
-
-
-def _filled(value: Any) -> Any:
-    """Return a recipe's values with ``{data}`` in a text replaced by the folder of real data."""
-    if isinstance(value, dict):
-        return {key: _filled(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_filled(item) for item in value]
-    if isinstance(value, str) and "{data}" in value:
-        return value.replace("{data}", str(data_folder()))
-    return value

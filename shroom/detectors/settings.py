@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 from msgspec import Meta
 
-from shroom.core.problems import ShroomError, nearest, show
+from shroom.core.problems import ShroomError, show
 
 Text = Annotated[str, Meta(pattern=r"\S", title="a text")]
 File = Annotated[str, Meta(pattern=r"\S", title="a path")]
@@ -58,9 +58,7 @@ def converted(name: str, value: Any, kind: Any) -> Any:
     except msgspec.ValidationError as error:
         values = _values(kind)
         expected = f"one of {', '.join(values)}" if values else _in_words(kind, meta)
-        near = nearest(value, values) if values and isinstance(value, str) else ""
-        hint = f";{near}" if near else ""
-        raise ShroomError(f"{name}: expected {expected}, got {show(value)}{hint}") from error
+        raise ShroomError(f"{name}: expected {expected}, got {show(value)}") from error
 
 
 @functools.cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -85,8 +84,6 @@ class SpanDetector(Detector):
         self, datapoints: Datapoints, run: Run = RUN, annotation: Annotation | None = None
     ) -> dict[str, list[Any]]:
         labels = annotation.labels if annotation else ()
-        if labels and self.label:
-            self._check_label(self.label, labels)
         marked = self._marked(datapoints, run, labels)
         if labels:
             own = [[{**s._asdict(), "label": label} for s, label in spans] for spans in marked]
@@ -115,39 +112,30 @@ class SpanDetector(Detector):
     ) -> list[tuple[SoftSpan, str]]:
         marked, last = [], 0
         for span in spans:
-            if not _is_span(span, last, len(point.hyp)):
+            try:
+                start, end, prob, label = (*span, self.label or "")[:4]
+                valid = last <= start < end <= len(point.hyp) and 0 <= prob <= 1
+            except (TypeError, ValueError):
+                valid = False
+            if not valid:
                 raise ShroomError(
                     f"the detector {self.name}, datapoint {point.name}: expected spans (start, "
                     f"end, p) or (start, end, p, label) in order and without overlap, with an end "
                     f"of at most {len(point.hyp)} and 0 <= p <= 1, got {show(span)}"
                 )
-            start, end, prob, *own = span
-            label = own[0] if own else self.label or ""
-            if labels:
-                self._check_label(label, labels)
+            if labels and label not in labels:
+                got = show(label) if label else "none"
+                raise ShroomError(
+                    f"the detector {self.name}: expected one of the labels {', '.join(labels)} for "
+                    f"each span, got {got}; return the label as the fourth value of a span, or set "
+                    "one label for all spans (for the kit's detector 'spans', with --set "
+                    "label=NAME)"
+                )
             soft = SoftSpan(int(start), int(end), round(float(prob), DECIMALS))
             if soft.prob > 0:
                 marked.append((soft, label))
             last = end
         return marked
-
-    def _check_label(self, label: object, labels: Sequence[str]) -> None:
-        if label not in labels:
-            names, got = ", ".join(labels), show(label) if label else "none"
-            raise ShroomError(
-                f"the detector {self.name}: expected one of the labels {names} for each span, got "
-                f"{got}; return the label as the fourth value of a span, or set one label for all "
-                "spans (for the kit's detector 'spans', with --set label=NAME)"
-            )
-
-
-def _is_span(span: Any, last: int, length: int) -> bool:
-    if not isinstance(span, (tuple, list)) or len(span) not in (3, 4):
-        return False
-    start, end, prob = span[:3]
-    if not (isinstance(start, Integral) and isinstance(end, Integral) and isinstance(prob, Real)):
-        return False
-    return last <= int(start) < int(end) <= length and 0 <= float(prob) <= 1
 
 
 def likeliest(soft: Sequence[SoftSpan]) -> list[SoftSpan]:

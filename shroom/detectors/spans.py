@@ -14,7 +14,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from shroom.core.datapoint import Datapoint
-from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans as word_spans
 from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.fitted import Fitted, JSONDetector
@@ -90,10 +89,6 @@ class Spans(SpanDetector, JSONDetector):
         words = [features(point.src, point.hyp) for point in datapoints]
         targets = [_targets(point, bounds) for point, (bounds, _) in zip(datapoints, words)]
         columns = np.concatenate([values for _, values in words])
-        if not len(columns):
-            raise ShroomError(
-                "the hypotheses have no words, so the spans detector cannot be fitted"
-            )
         mean, scale = columns.mean(axis=0), columns.std(axis=0)
         scale[scale < 1e-6] = 1.0
         # The score is a mean over answers, and the words of one answer are alike.
@@ -126,13 +121,10 @@ class Spans(SpanDetector, JSONDetector):
         weights = dict(zip(FEATURES, model.weights.tolist()))
         return {"intercept": model.intercept, "weights": weights}
 
-    def _read(self, content: Any, path: Path) -> _Weights:
-        if tuple(content["weights"]) != FEATURES:
-            raise ShroomError(
-                f"{path}: the model was fitted with different features; fit the model again"
-            )
-        (intercept,) = numbers([content["intercept"]], 1)
-        return _Weights(float(intercept), numbers(list(content["weights"].values()), len(FEATURES)))
+    def _read(self, content: Any) -> _Weights:
+        values = [content["intercept"], *(content["weights"][name] for name in FEATURES)]
+        intercept, *weights = numbers(values, 1 + len(FEATURES))
+        return _Weights(float(intercept), np.array(weights))
 
 
 class _Weights(NamedTuple):
@@ -187,13 +179,8 @@ def _with_blanks(bounds: Bounds, p: list[float]) -> list[SoftSpan]:
 
 def _targets(point: Datapoint, bounds: Bounds) -> Floats:
     """Return the mean share of the annotators who marked the characters of each word."""
-    if point.spans is None:
-        raise ShroomError(
-            f"datapoint {point.name}: no marked spans; read the data with an edition whose "
-            "annotation is 'spans' or 'labelled-spans'"
-        )
     marked = np.zeros(len(point.hyp))
-    for start, end, share in point.spans:
+    for start, end, share in point.spans or ():
         marked[start:end] = share
     return np.array([marked[start:end].mean() for start, end in bounds])
 

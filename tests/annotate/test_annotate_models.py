@@ -163,7 +163,7 @@ def test_reward_by_hand(rewards, form, template):
         ("reward", {}, "reward needs model: a reward model"),
         ("reward", {"model": "m", "template": "{question}"}, "needs the placeholder {generation}"),
         ("reward", {"model": "m", "template": "{question} {genration}"}, "mean 'generation'"),
-        ("selfcheck", {"variant": "ngrams"}, "did you mean 'ngram'"),
+        ("selfcheck", {"variant": "ngrams"}, "expected one of ngram, nli, bertscore, got"),
         ("selfcheck", {"variant": "nli"}, "nli of selfcheck needs an NLI model"),
         ("judge", {}, "the scorer 'judge' needs a model"),
         ("judge", {"model": "m", "template": "raeson"}, "did you mean 'reason'"),

@@ -72,7 +72,7 @@ def test_scikit_learns_own_checks_pass():
 
 
 def test_cross_validation_gives_the_kits_own_out_of_fold_p():
-    kits, _ = Lexical().out_of_fold(POINTS, Y.astype(float), 5)
+    kits = Lexical().out_of_fold(POINTS, Y.astype(float), 5)
     how = {"cv": even_splits(POINTS, 5), "method": "predict_proba"}
     proba = cross_val_predict(Lexical(), POINTS, Y, **how)
     np.testing.assert_array_equal(proba, np.column_stack([1 - kits, kits]))
@@ -80,7 +80,7 @@ def test_cross_validation_gives_the_kits_own_out_of_fold_p():
 
 def test_fit_takes_proportions():
     expected = np.empty(len(POINTS))
-    kits, _ = Lexical().out_of_fold(POINTS, P, 3)
+    kits = Lexical().out_of_fold(POINTS, P, 3)
     for train, test in even_splits(POINTS, 3):
         fitted = clone(Lexical()).fit([POINTS[i] for i in train], P[train])
         expected[test] = fitted.predict_proba([POINTS[i] for i in test])[:, 1]

@@ -133,7 +133,7 @@ def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge, notes)
     ("settings", "message"),
     [
         ({"endpoint": None}, "use a model at an endpoint"),
-        ({"method": "cod"}, "did you mean 'cot'"),
+        ({"method": "cod"}, "method: expected one of raw, cot, "),
         ({"samples": 3, "temperature": 0}, "identical"),
         ({"template": "nowhere"}, "no such file"),
     ],

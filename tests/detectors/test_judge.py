@@ -310,8 +310,6 @@ def test_ones_own_templates(tmp_path):
 
 # The settings
 
-BOTH = {"scoring": "official", "reference": "both"}
-
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
@@ -324,15 +322,14 @@ BOTH = {"scoring": "official", "reference": "both"}
         ({"endpoint": "http://a/v1\r\nX: y"}, "expected a URL such as"),
         ({"endpoint": "http://user:secret@host/v1"}, "must not contain a key"),
         ({"endpoint": "http://host/v1?key=secret"}, "must not contain a key"),
-        ({"scoring": "offical"}, "did you mean 'official'"),
+        ({"scoring": "offical"}, "expected one of probability, official, got"),
         ({"mode": "chats"}, "mode: expected one of chat, completion, got"),
         ({"shots": 2}, "the setting 'shots' needs labelled data"),
-        ({"shots": 2, "examples": "x", "template": "official"}, "does not contain {examples}"),
+        ({"shots": 2, "examples": "x", "template": "official"}, "{examples} in the template"),
         ({"samples": 101}, "samples: expected a whole number from 0 to 100, got 101"),
         ({"samples": 3, "temperature": 0}, "identical"),
         ({"samples": 3, "endpoint": None}, "the setting 'samples' needs an endpoint"),
-        ({"samples": 3, "scoring": "official"}, "does not sample"),
-        (BOTH, 'one context, but reference = "both" selects two contexts'),
+        ({"samples": 3, "scoring": "official"}, "the setting 'samples' needs"),
         ({"concurrency": 10**6}, "concurrency: expected a whole number from 1 to 256"),
         ({"max_cost": 1.0}, "max_cost needs price_in and price_out"),
         ({"cache": ["x"]}, "cache: expected a folder, or true or false"),
@@ -457,7 +454,8 @@ def test_the_official_request(serve, judge, mode):
     answers = {"completion": completion("no", logprobs=[-0.5]), "chat": chat("No", [("No", -0.5)])}
     server = serve(lambda *_: answers[mode])
     asked = point(hyp="H", src="S", tgt="T", task=Task.DM, ref=Reference.SRC)
-    p = judge(server.url, scoring="official", mode=mode).p([asked])
+    template = {"completion": None, "chat": "official-chat"}[mode]
+    p = judge(server.url, scoring="official", mode=mode, template=template).p([asked])
     assert p.tolist() == [math.exp(-0.5)]
     question = "Is the Sentence supported by the Context above? Answer using ONLY yes or no:"
     prompt = f"Context: T\nSentence: H\n{question}"
@@ -670,13 +668,13 @@ def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
     server = serve(lambda *_: completion("no", ["no"], [-0.1]))
     p = judge(server.url).p([point()])
     others = {"model": "n", "revision": "v2", "temperature": 0.1, "max_tokens": 9, "samples": 1}
-    others |= {"top_logprobs": 3, "mode": "completion", "scoring": "official"}
+    others |= {"mode": "completion", "scoring": "official"}
     for number, other in enumerate((*others.items(), ("template", "official-chat")), start=2):
         judge(server.url, **dict([other])).p([point()])
         assert len(server.bodies) == number, other
     for same in ({"concurrency": 1}, {"threshold": 0.1}, {"retries": 0}):
         assert judge(server.url, **same).p([point()]).tolist() == p.tolist()
-    assert len(server.bodies) == 10
+    assert len(server.bodies) == 9
 
 
 def interrupted(made, n, after):
@@ -819,14 +817,13 @@ def test_examples_stand_in_the_prompt(server, judge, tmp_path, recorder):
     (asked,) = (text for text in map(content, server.bodies) if "Context: target" in text)
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
     assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
-    assert recorder.notes[0].endswith("examples of the task of some datapoints (TS: 1)")
     other = judge(server.url, shots=4, examples=str(file), seed=1)
     assert other.dry_run([point()]).prompt != asked
 
 
 def test_missing_examples_are_reported(judge, tmp_path):
     unlabelled = write_json(tmp_path / "test.json", [{"hyp": "a", "src": "b", "task": "MT"}])
-    for file, message in ((unlabelled, "no labelled datapoints"), ("none.json", "no such file")):
+    for file, message in ((unlabelled, "no labelled datapoints"), ("none.json", "No such file")):
         refuse(message, judge(shots=2, examples=str(file)).p, [point()])
 
 

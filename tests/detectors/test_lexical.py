@@ -92,17 +92,14 @@ def test_what_was_fitted_is_known_again(tmp_path):
     points = read(SAMPLE)[:40]
     fitted = Lexical().fit(points, np.array([point.p for point in points]))
     unseen = np.linspace(0, 1, 30).round(6)
-    fitted.remember(TrainingItems.of(points[:30], unseen, np.full(30, 0.25)))
+    fitted.remember(TrainingItems.of(points[:30], unseen))
     fitted.save(tmp_path / "m.json")
     again = Lexical(tmp_path / "m.json")
     known = {point.hyp for point in points[:30]}
     assert again.out_of_fold_items(points).tolist() == [point.hyp in known for point in points]
     np.testing.assert_array_equal(again.p(points)[:30], unseen)
-    assert again.thresholds_of(points[:30]).tolist() == [0.25] * 30
     seen = Run(in_sample=True)
     np.testing.assert_allclose(again.p(points, seen), fitted.p(points, seen))
-    assert again.thresholds_of(points, seen).tolist() == [0.5] * 40
-    assert set(Lexical(tmp_path / "m.json", threshold=0.9).thresholds_of(points)) == {0.9}
 
 
 def test_without_sacrebleu_its_extra_is_named(tmp_path, refused, monkeypatch):

@@ -56,20 +56,18 @@ def test_the_formula_by_hand():
     # 3 + 4 words, of which "a" stands 3 times and "b" once
     average = -(math.log(3 / 7) + math.log(1 / 7) + math.log(3 / 7)) / 3
     assert surprise("a b a", ["a c d e"]) == pytest.approx(average)
-    assert surprise("a b a", ["a c d e"], aggregate="max") == pytest.approx(math.log(7))
     # bigrams: _a ab ba | _a ac: "_a" twice of five
     assert surprise("a b a", ["a c"], n=2) == pytest.approx((math.log(5 / 2) + 2 * math.log(5)) / 3)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize("aggregate", ["average", "max"])
-def test_agreement_means_less_p(tmp_path, n, aggregate):
+def test_agreement_means_less_p(tmp_path, n):
     def p(samples):
-        return p_of(tmp_path, HYP, samples, n=n, aggregate=aggregate)
+        return p_of(tmp_path, HYP, samples, n=n)
 
     assert p([HYP] * 3) < p(FAR)
     assert p([HYP] * 3) <= p(NEAR) <= p(FAR)
-    x = surprise(HYP, NEAR, n, aggregate)
+    x = surprise(HYP, NEAR, n)
     assert p(NEAR) == pytest.approx(x / (x + MIDDLE))
 
 
@@ -77,16 +75,14 @@ def test_agreement_means_less_p(tmp_path, n, aggregate):
 def test_ngrams_do_not_care_for_the_order_or_case_of_samples(hyp, samples, n):
     mixed = [text.upper() for text in reversed(samples)]
     assert surprise(hyp, samples, n) == surprise(hyp, mixed, n)
-    assert surprise(hyp, samples, n) <= surprise(hyp, samples, n, "max") + 1e-12
-    for aggregate in ("average", "max"):  # a sample that shares no word never lowers it
-        before = surprise(hyp, samples, n, aggregate)
-        assert surprise(hyp, [*samples, "z zz"], n, aggregate) >= before
+    # a sample that shares no word never lowers it
+    assert surprise(hyp, [*samples, "z zz"], n) >= surprise(hyp, samples, n)
 
 
 def test_sentences():
-    parts = ["It rains.", "Does it?", "雨だ。", "はい。"]
+    parts = ("It rains.", "Does it?", "雨だ。", "はい。")
     assert sentences("It rains. Does it? 雨だ。はい。") == parts
-    assert sentences(" ") == [""]
+    assert sentences(" ") == ("",)
 
 
 @pytest.mark.parametrize("variant", ["ngram", "nli", "bertscore"])
@@ -109,7 +105,7 @@ def test_by_id_in_any_order_and_by_order_without(tmp_path):
     points = [point(HYP, 7), point("parliament passed", 9)]
     rows = [{"id": "9", "samples": NEAR}, {"id": 7, "samples": FAR}, {"id": 8, "samples": ["x"]}]
     by_id = SelfCheck(samples=write_json(tmp_path / "a.json", rows)).p(points)
-    rows = [{"samples": FAR, "hyp": HYP}, {"samples": NEAR}]
+    rows = [{"samples": FAR}, {"samples": NEAR}]
     by_order = SelfCheck(samples=write_json(tmp_path / "b.json", rows)).p(points)
     np.testing.assert_array_equal(by_id, by_order)
     (single,) = SelfCheck(samples=tmp_path / "a.json").p(points[1:])
@@ -127,8 +123,7 @@ def test_it_is_held_against_its_samples(tmp_path):
     rows[0]["samples"] = FAR
     other = write_json(tmp_path / "a.json", rows)
     assert SelfCheck(samples=other).identity != chosen.identity
-    judged = SelfCheck(samples=other, variant="nli", model=["x/y", "x/z"]).identity
-    assert judged.endswith("x/y@main x/z@main")
+    assert SelfCheck(samples=other, variant="nli", model="x/y").identity.endswith(" x/y@main")
 
 
 @pytest.mark.parametrize(
@@ -136,17 +131,14 @@ def test_it_is_held_against_its_samples(tmp_path):
     [
         ([], "expected at least one item"),
         ({}, "expected a list of items"),
-        ([3], 'item 0: expected an object with "samples", got 3'),
-        ([{"samples": NEAR}, {}], "item 1: samples: expected a list .* got no such key"),
-        ([{"samples": []}, {}], "item 0: samples: expected a list of at least one text"),
-        ([{"samples": "text"}], 'item 0: samples: expected a list .* got "text"'),
-        ([{"samples": ["a", None]}], "item 0: samples: 1: expected a text, got null"),
-        ([{"samples": NEAR, "id": 1.5}], "item 0: id: expected an integer, got 1.5"),
-        ([{"samples": NEAR, "hyp": 3}], "item 0: hyp: expected a text, got 3"),
-        ([{"samples": NEAR, "id": 1}, {"samples": NEAR}], "1 of 2 rows has an id"),
-        ([{"samples": NEAR, "id": 1}] * 2, "item 1: id 1 was already used in item 0"),
+        ([3], 'item 0: expected an object such as {"id": 1, "samples": .*, got 3'),
+        ([{"samples": NEAR}, {}], "item 1: expected an object"),
+        ([{"samples": []}, {}], "item 0: expected an object"),
+        ([{"samples": ["a", None]}], "item 0: expected an object"),
+        ([{"samples": NEAR, "id": 1.5}], "item 0: expected an object"),
+        ([{"samples": NEAR, "id": 1}, {"samples": NEAR}], "expected a different id in each row"),
+        ([{"samples": NEAR, "id": 1}] * 2, "expected a different id in each row"),
         ([{"samples": NEAR}] * 2, "has 2 rows without ids, but the data has 1 datapoint"),
-        ([{"samples": NEAR, "hyp": "another"}], 'item 0: hyp: expected .*, got "another"'),
         ([{"samples": NEAR, "id": 8}], "no samples for datapoint id 7"),
     ],
 )
@@ -156,7 +148,7 @@ def test_what_is_wrong_with_samples_is_told(tmp_path, rows, message):
         SelfCheck(samples=path).p([point(number=7)])
     assert "s.json" in str(error.value)
     path = write_json(tmp_path / "s.json", [{"samples": NEAR, "id": 1}])
-    with pytest.raises(ShroomError, match=r"rows have ids, but datapoint hyp .* has none"):
+    with pytest.raises(ShroomError, match="no samples for datapoint hyp "):
         SelfCheck(samples=path).p([point()])
 
 
@@ -166,7 +158,7 @@ def test_files_that_cannot_be_read(tmp_path):
     for name, message in (
         ("no.json", r"no\.json"),
         ("bad.json", "not-json"),
-        ("folder", "specify one file of samples"),
+        ("folder", "no-file"),
     ):
         with pytest.raises(ShroomError, match=message):
             SelfCheck(samples=tmp_path / name).p([point()])

@@ -36,7 +36,6 @@ WRONG = [
     ("cross-encoder", {"epochs": 2.5}, "epochs: expected a whole number of at least 1, got 2.5"),
     ("cross-encoder", {"seed": 10**19}, "seed: expected a whole number from 0 to 4294967295, got"),
     ("selfcheck", {"n": "12"}, 'n: expected a whole number from 1 to 9, got "12"'),
-    ("nli", {**M, "overlap": -1}, "overlap: expected a whole number from 0 to 100, got -1"),
     ("nli", {**M, "multilingual": "perhaps"}, 'multilingual: expected true or false, got "p'),
     ("nli", {"model": ""}, 'model: expected a name or a list of names, got ""'),
     ("nli", {"model": []}, "model: expected a name or a list of names, got []"),
@@ -47,13 +46,10 @@ WRONG = [
     ("lexical", {"model": 3}, "model: expected a path, got 3"),
     ("cross-encoder", {"model": [1]}, "model: expected a path, got [1]"),
     ("spans", {"label": " "}, 'label: expected a text, got " "'),
-    ("nli", {**M, "formula": "c/(c+n)"}, "got \"c/(c+n)\"; did you mean 'c/(c+e)'?"),
-    ("nli", {**M, "windows": "men"}, 'windows: expected one of max, mean, first, got "men"; did y'),
+    ("nli", {**M, "formula": "c/(c+n)"}, "expected one of c/(c+e), 1-e, c, got"),
     ("unigram", {"reference": "source"}, "reference: expected one of given, src, tgt, both, got"),
-    ("selfcheck", {"aggregate": "mean"}, 'aggregate: expected one of average, max, got "mean"'),
     ("selfcheck", {"variant": "nli"}, "needs an NLI model: specify --model"),
     ("selfcheck", {"variant": "bertscore"}, "needs an encoder: specify --model"),
-    ("selfcheck", {"variant": "bertscore", "model": ["a", "b"]}, "accepts only one model"),
 ]
 
 

@@ -9,7 +9,7 @@ from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, tokenizer
 from shroom.core.datapoint import pair
 from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.nli import NLI, p_from
-from shroom.detectors.pairs import Windowed, Windows, parts_of
+from shroom.detectors.pairs import Windowed, parts_of
 from shroom.detectors.selfcheck import SelfCheck
 from shroom.detectors.similarity import Similarity
 from shroom.inference.run_settings import Run
@@ -168,7 +168,7 @@ def test_the_places_that_a_beginning_tries_decide_if_a_longer_start_has_fewer_to
 def test_parts_fit_and_lose_nothing_of_the_premise(premise, hyp, room):
     reader = PairReader(tokenizer("roberta", room), room)
     premise, hyp = (text.replace("\ud800", "?") for text in (premise, hyp))
-    parts = parts_of(reader, (premise, hyp), Windows())
+    parts = parts_of(reader, (premise, hyp))
     found, (kept, *_) = zip(*parts)
     assert hyp.startswith(kept)
     lengths = reader.lengths(parts)
@@ -193,18 +193,16 @@ def windowed(*sizes):
 
 
 def test_what_one_window_entails_the_premise_entails():
-    (row,) = Windows().best_rows(ROWS, windowed(4))
+    (row,) = windowed(4).best_rows(ROWS)
     np.testing.assert_allclose(row, [0.9, 0, 0.1])  # another window's contradiction gives way
-    (row,) = Windows().best_rows(ROWS[[0, 2]], windowed(2))
+    (row,) = windowed(2).best_rows(ROWS[[0, 2]])
     np.testing.assert_allclose(row, [0.2, 0, 0.8])  # and counts where nothing supports
 
 
-def test_means_and_single_windows():
-    mean = Windows("mean").best_rows(ROWS, windowed(1, 2, 1))
-    np.testing.assert_allclose(mean, [ROWS[0], ROWS[1:3].mean(axis=0), ROWS[3]])
-    found = Windows().best_rows(ROWS, windowed(1, 2, 1))
+def test_single_windows():
+    found = windowed(1, 2, 1).best_rows(ROWS)
     np.testing.assert_array_equal(found[[0, 2]], ROWS[[0, 3]])
-    np.testing.assert_array_equal(Windows().best_rows(ROWS, windowed(1, 1, 1, 1)), ROWS)
+    np.testing.assert_array_equal(windowed(1, 1, 1, 1).best_rows(ROWS), ROWS)
 
 
 @given(
@@ -214,12 +212,12 @@ def test_means_and_single_windows():
 def test_rows_are_probabilities_in_any_order_of_windows(rows, chance):
     rows = np.array(rows)
     rows /= rows.sum(axis=1, keepdims=True)
-    (found,) = Windows().best_rows(rows, windowed(len(rows)))
+    (found,) = windowed(len(rows)).best_rows(rows)
     assert found.min() >= 0
     assert found.sum() == pytest.approx(1)
     assert found[0] == rows[:, 0].max()
     chance.shuffle(order := list(range(len(rows))))
-    again = Windows().best_rows(rows[order], windowed(len(rows)))
+    again = windowed(len(rows)).best_rows(rows[order])
     np.testing.assert_array_equal(again[0], found)
 
 
@@ -234,7 +232,7 @@ HYP = "It rained all day."
 def test_nli_by_brute_force(architecture, tiny, notes):
     folder = tiny("nli_model", architecture)
     reader = PairReader(tokenizer(architecture), LENGTH)
-    parts = parts_of(reader, (LONG, HYP), Windows())
+    parts = parts_of(reader, (LONG, HYP))
     assert len(parts) > 5
     assert max(reader.lengths(parts)) <= LENGTH
     rows = NLI(folder).probabilities(parts)
@@ -248,8 +246,6 @@ def test_nli_by_brute_force(architecture, tiny, notes):
     assert note.endswith("p comes from the window that best supports the hypothesis")
     short = [points[0], points[2]]
     np.testing.assert_allclose(p[[0, 2]], NLI(folder).p(short), atol=1e-5)
-    mean = NLI(folder, windows="mean").probabilities([(LONG, HYP)])
-    np.testing.assert_allclose(mean[0], rows.mean(axis=0), atol=1e-5)
 
 
 def test_similarity_by_brute_force(tiny, notes):
@@ -261,9 +257,6 @@ def test_similarity_by_brute_force(tiny, notes):
     (p,) = Similarity(folder).p([pair(LONG, HYP)], Run(note=notes.append))
     assert p == pytest.approx(apart.min(), abs=1e-6)
     assert f"split into {len(parts)} windows" in notes[0]
-    for how, expected, within in (("mean", apart.mean(), 1e-6), ("first", apart[0], 0.5)):
-        (p,) = Similarity(folder, windows=how).p([pair(LONG, HYP)])
-        assert p == pytest.approx(expected, abs=within)
 
 
 def test_selfcheck_reads_long_samples_in_windows(tiny, notes):
@@ -272,8 +265,6 @@ def test_selfcheck_reads_long_samples_in_windows(tiny, notes):
     p = SelfCheck(variant="nli", model=model).against([HYP], [(LONG,)], Run(note=notes.append))
     assert p == pytest.approx(p_from(apart[:, 0], apart[:, 2]), abs=1e-6)
     assert "windows" in notes[0]
-    cut = SelfCheck(variant="nli", model=model, windows="first").against([HYP], [(LONG,)])
-    assert cut == pytest.approx(NLI(model, windows="first").p([pair(LONG, HYP)]), abs=1e-6)
 
 
 def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(tiny, notes):
@@ -291,23 +282,19 @@ def test_a_fact_at_the_end_of_30_000_characters_is_found(notes):
     premise = FILLER * (30_000 // len(FILLER)) + FACT
     said = "In 1987 the doctor moved to Lisbon."
     points = [pair(premise, said), pair("A cat sleeps.", "The cat is asleep.")]
-    found, short = CrossEncoder().p(points, Run(note=notes.append))
+    found, _ = CrossEncoder().p(points, Run(note=notes.append))
     assert found < 0.5
     assert notes[0].startswith("1 of 2 premises had to be split")
-    cut, same = CrossEncoder(windows="first").p(points)
-    assert cut > 0.6
-    assert short == pytest.approx(same, abs=1e-5)
 
 
 def test_the_cross_encoder_by_brute_force():
     model = CrossEncoder()
     premise = " ".join(f"On day {n} the {what} was seen." for n, what in enumerate(TEXT * 8))
     hyp = "On day 31 it was raining."
-    parts = parts_of(model._model.encoding, ("TS", premise, hyp), Windows())
+    parts = parts_of(model._model.encoding, ("TS", premise, hyp))
     assert parts[0][-1] == hyp
     assert len(parts) > 2
     _, cut = model._model.encoding(parts)
     assert not any(cut)
     apart = model.p([pair(one, hyp) for _, one, hyp in parts])
-    for detector, expected in ((model, apart.min()), (CrossEncoder(windows="mean"), apart.mean())):
-        assert detector.p([pair(premise, hyp)]) == pytest.approx([expected], abs=1e-5)
+    assert model.p([pair(premise, hyp)]) == pytest.approx([apart.min()], abs=1e-5)

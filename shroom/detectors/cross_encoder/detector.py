@@ -14,11 +14,11 @@ from shroom.core.datapoint import Rule
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.detectors.arrays import Datapoints, Floats
-from shroom.detectors.cross_encoder.model_folder import ModelFolder, loaded
+from shroom.detectors.cross_encoder.model_folder import loaded
 from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.fitted import Fitted, FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows, parts_of
+from shroom.detectors.pairs import Pairs, in_windows, parts_of
 from shroom.detectors.settings import File, Name, Share
 from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
@@ -39,9 +39,6 @@ class CrossEncoder(Schedule, FittedDetector):
         :class:`~shroom.core.datapoint.Rule`; by default, the rule that was used in fitting.
     threshold : float, optional
         The label is Hallucination if p is greater; by default, the fitted threshold.
-    windows, overlap
-        How to read a long reference: see
-        :class:`shroom.detectors.pairs.Windows`.
     encoder, revision : optional
         The encoder to start fitting from: a folder, or a name on the hub with its revision.
     epochs, batch, rate, frozen, bfloat16, blend, seed : optional
@@ -63,8 +60,6 @@ class CrossEncoder(Schedule, FittedDetector):
     _: KW_ONLY
     reference: Rule | None = None
     threshold: Share | None = None
-    windows: Aggregate = "max"
-    overlap: Overlap = 1
     encoder: Name | None = None
     revision: Name | None = None
 
@@ -79,13 +74,13 @@ class CrossEncoder(Schedule, FittedDetector):
     def training_items(self) -> TrainingItems:
         """The training items; their out-of-fold p are valid only for the fitted reference rule."""
         items = self._fitted().items
-        return items if self.rule is self._model.rule else items.without_answers()
+        valid = self.rule is self._model.rule
+        return items if valid else TrainingItems(dict.fromkeys(items.answers))
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
         """English for the model that ships with the kit; unknown for others."""
-        shipped = isinstance(self._model, ModelFolder) and self._model.folder == MODEL
-        return ("en",) if shipped else ()
+        return ("en",) if getattr(self._model, "folder", None) == MODEL else ()
 
     @property
     def rule(self) -> Rule:
@@ -102,9 +97,8 @@ class CrossEncoder(Schedule, FittedDetector):
         arrays, cut = encoding(distinct)
         encoded, is_cut = dict(zip(distinct, arrays)), dict(zip(distinct, cut))
         fits = np.array([not is_cut[item] for item in pairs.items])
-        windows, parts = Windows(self.windows, self.overlap), partial(parts_of, encoding)
-        name, room = "the cross-encoder", encoding.room
-        read = windows.read(pairs.items, fits, parts, name, room, run)
+        limit = f"the cross-encoder reads at most {encoding.room} tokens"
+        read = in_windows(pairs.items, fits, partial(parts_of, encoding), limit, run)
         new = [item for item in dict.fromkeys(read.items) if item not in encoded]
         encoded.update(zip(new, encoding(new)[0]))
 
@@ -121,20 +115,16 @@ class CrossEncoder(Schedule, FittedDetector):
             run=run,
             workers=model.workers,
         )
-        return pairs.best(windows.folded(p[:, 0], read))
+        return pairs.best(read.lowest(p[:, 0]))
 
     def _fit(self, datapoints: Datapoints, p: Floats, run: Run) -> None:
         del run
         self._state = Fitted(self._fitting().fit(datapoints, p))
 
-    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> tuple[Floats, Floats]:
-        unseen = self._fitting().cross_validated(datapoints, p, folds)
-        threshold = 0.5 if self.threshold is None else self.threshold
-        return unseen, np.full(len(p), threshold)
+    def out_of_fold(self, datapoints: Datapoints, p: Floats, folds: int) -> Floats:
+        return np.asarray(self._fitting().cross_validated(datapoints, p, folds))
 
     def save(self, path: str | Path, **about: Any) -> None:
-        if isinstance(self._model, ModelFolder):
-            raise ShroomError("this cross-encoder has not been fitted; call fit() before save()")
         from shroom.detectors.cross_encoder.pair_model import save
 
         name = str(self.encoder)
@@ -160,6 +150,4 @@ class CrossEncoder(Schedule, FittedDetector):
                 "recipe"
             )
         schedule, rule = Schedule(**self._schedule), self.reference or Rule.GIVEN
-        fitting = Fitting(self.encoder, self.revision, schedule, rule, report=self.report)
-        self.device = fitting.device
-        return fitting
+        return Fitting(self.encoder, self.revision, schedule, rule, report=self.report)

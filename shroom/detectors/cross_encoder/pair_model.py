@@ -28,7 +28,6 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule
 from shroom.detectors.cross_encoder.model_folder import (
     ABOUT,
-    FORMAT,
     GRAPH,
     INTEGERS,
     TOKENIZER,
@@ -164,7 +163,6 @@ def save(folder: Path, fitted: Fitted, about: dict[str, Any]) -> None:
     graph, arrays = exported(trained.model, trained.encoding)
     integers = packed(b"".join(array.tobytes() for array in arrays.values()))
     content = {
-        "format": FORMAT,
         "detector": "cross-encoder",
         "padding": trained.encoding.padding,
         "room": trained.encoding.room,
@@ -178,7 +176,7 @@ def save(folder: Path, fitted: Fitted, about: dict[str, Any]) -> None:
         INTEGERS: integers,
         TOKENIZER: trained.tokenizer.read_bytes(),
         ABOUT: json.dumps(content, indent=2, ensure_ascii=False) + "\n",
-        TRAINING_ITEMS: json.dumps(fitted.items.to_dict(), separators=(",", ":")) + "\n",
+        TRAINING_ITEMS: json.dumps(fitted.items.answers, separators=(",", ":")) + "\n",
     }
     for name, data in files.items():
         write_atomically(folder / name, data)

@@ -66,12 +66,11 @@ def plain(k: int, zero: int = MIDDLE) -> Layout:
 
 def layout_of(rows: NDArray[np.float32]) -> Layout:
     """Return the layout with the smallest rounding error; added columns halve a step's square."""
-    with np.errstate(over="ignore", invalid="ignore"):  # rows of a model that is out of range
-        layouts = [_shared(rows, zero) for zero in (MIDDLE, LOW)]
-        costs = [_cost(rows, layout) for layout in layouts]
-        best = costs[1] < costs[0]
-        once = plain(rows.shape[1], layouts[best].zero)
-        return layouts[best] if 2 * costs[best] < _cost(rows, once) else once
+    layouts = [_shared(rows, zero) for zero in (MIDDLE, LOW)]
+    costs = [_cost(rows, layout) for layout in layouts]
+    best = costs[1] < costs[0]
+    once = plain(rows.shape[1], layouts[best].zero)
+    return layouts[best] if 2 * costs[best] < _cost(rows, once) else once
 
 
 def _shared(rows: NDArray[np.float32], zero: int) -> Layout:
@@ -126,12 +125,9 @@ def layouts_of(model: Any, name: str, sample: Sequence[Arrays]) -> dict[str, Lay
     import onnx
 
     names = list(sources(model.graph))
-    if not names:
-        return {}
     shown = type(model)()
     shown.CopyFrom(model)
-    known = {output.name for output in model.graph.output}
-    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in known)
+    shown.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
     opened = session(shown.SerializeToString(), name)
     batches = [run_graph(opened, names, batch, name) for batch in sample]
     return {
@@ -140,23 +136,14 @@ def layouts_of(model: Any, name: str, sample: Sequence[Arrays]) -> dict[str, Lay
     }
 
 
-def quantised(
-    model: Any, layouts: Mapping[str, Layout] | None = None
-) -> tuple[Any, dict[str, NDArray[np.int8]]]:
+def quantised(model: Any, layouts: Mapping[str, Layout]) -> tuple[Any, dict[str, NDArray[np.int8]]]:
     """Return a model with matrices and tables of integers, and these integers by name."""
     import onnx
 
-    graph = _Graph(model.graph, layouts or {})
-    domains = {domain.domain: domain.version for domain in model.opset_import}
-    rewritten = onnx.helper.make_model(
-        graph.made(model.graph),
-        opset_imports=[
-            onnx.helper.make_opsetid(*domain) for domain in {**domains, "com.microsoft": 1}.items()
-        ],
-        ir_version=8,
-        producer_name="shroom-kit",
-    )
-    return rewritten, graph.integers
+    graph = _Graph(model.graph, layouts)
+    opsets = [*model.opset_import, onnx.helper.make_opsetid("com.microsoft", 1)]
+    about = {"opset_imports": opsets, "ir_version": 8, "producer_name": "shroom-kit"}
+    return onnx.helper.make_model(graph.made(model.graph), **about), graph.integers
 
 
 class _Graph:
@@ -171,9 +158,7 @@ class _Graph:
         self.integers: dict[str, NDArray[np.int8]] = {}
         self.floats = {tensor.name: tensor for tensor in graph.initializer}
         self.large = {name for name, tensor in self.floats.items() if _is_large(tensor)}
-        self.layouts = {
-            source: layouts.get(source) or plain(k) for source, k in sources(graph).items()
-        }
+        self.layouts = layouts
         self._constant("q.least", np.float32(1e-9))
         self._constant("q.one", np.float32(1))
         for zero in (MIDDLE, LOW):
@@ -198,10 +183,8 @@ class _Graph:
             for name, tensor in self.floats.items()
             if name in needed or name not in self.large
         ]
-        ends = list(graph.input), list(graph.output)
-        return self.onnx.helper.make_graph(
-            self.nodes, graph.name, *ends, [*unchanged, *self.tensors]
-        )
+        parts = self.nodes, graph.name, list(graph.input), list(graph.output)
+        return self.onnx.helper.make_graph(*parts, [*unchanged, *self.tensors])
 
     def _multiply(self, source: str, weights: str, name: str) -> None:
         """Multiply rows of 8 bits with a matrix of integers."""

@@ -13,7 +13,7 @@ from msgspec import Meta
 from shroom.core.paths import cache_folder
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
-from shroom.detectors.settings import Count, Natural, Positive, Text, convert_fields
+from shroom.detectors.settings import Count, Positive, Text, convert_fields
 from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.language_model.local import Local
 from shroom.inference.language_model.model import Sampling
@@ -42,8 +42,6 @@ class Asking:
         Sampling temperature.
     max_tokens : int, optional
         Maximum length of an answer.
-    top_logprobs : int, optional
-        Number of alternatives to request for each token.
     endpoint : str, optional
         URL of an OpenAI-compatible API, such as ``http://localhost:8080/v1``. Without one, the
         model runs on this machine.
@@ -80,7 +78,6 @@ class Asking:
     mode: Literal["chat", "completion"] | None = None
     temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
     max_tokens: Count | None = None
-    top_logprobs: Natural | None = None
     endpoint: Text | None = None
     api_key_env: Text = "OPENAI_API_KEY"
     concurrency: Annotated[int, Meta(ge=1, le=256)] = 8

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, zip_longest
@@ -24,7 +23,6 @@ from shroom.detectors.judge.verdicts import (
     Judgement,
     from_samples,
     judgement,
-    mass,
     official,
     verdict_of,
 )
@@ -38,8 +36,6 @@ from shroom.scoring.datapoint_files import read
 
 #: The default of llama-cpp-python at the time; p does not depend on it, the answer may.
 _PENALTY = {"extra_body": {"repeat_penalty": 1.1}}
-#: Below this probability of yes and no together, the model might not follow the template.
-_LOW = 0.01
 _FOLDER = Path(__file__).parent / "templates"
 #: The detector's templates, with a variant for each task.
 SUPPORT = TemplateKind(
@@ -122,21 +118,28 @@ class Judge(Asking, Detector):
         super().__post_init__()
         self.labels_itself = official = self.scoring == "official"
         mode = self.mode or ("completion" if official else None)
-        completes, default = mode == "completion", "support"
-        if official:
-            default = "official" if completes else "official-chat"
-        self._templates = SUPPORT.read(self.template or default)
-        self._check_together(self.template or default)
+        template = self.template or ("official" if official else "support")
+        self._templates = SUPPORT.read(template)
+        has_place = all(one.has("examples") for one in self._templates.values())
+        if self.shots and not (self.examples and has_place):
+            raise ShroomError(
+                "the setting 'shots' needs labelled data, such as val, in the setting 'examples', "
+                f"and {{examples}} in the template {template}"
+            )
+        if self.samples and (official or self.endpoint is None):
+            raise ShroomError(
+                "the setting 'samples' needs an endpoint and scoring = \"probability\"; a model on "
+                "this machine returns probabilities"
+            )
         temperature, tokens = 0.7 if self.samples else 0.0, 16 if official else 8
-        logprobs = 1 if official else 5 if completes else 20
-        logprobs = logprobs if self.top_logprobs is None else self.top_logprobs
+        logprobs = 1 if official else 5 if mode == "completion" else 20
         self._model = self.asked(
             self.sampling(temperature, tokens, self.samples, self.seed),
             mode,
             shorter="lower context_chars",
             words=("yes", "no"),
             logprobs=None if self.samples else logprobs,
-            more=_PENALTY if official and completes else {},
+            more=_PENALTY if official and mode == "completion" else {},
         )
 
     def p(self, datapoints: Datapoints, run: Run = RUN) -> Floats:
@@ -148,12 +151,11 @@ class Judge(Asking, Detector):
         questions, pairs = self._questions(datapoints, run)
         replies = in_order(self._model.answers(questions, run))
         judgements = self._judgements(replies)
-        for note in self._notes(judgements, replies):
-            run.note(note)
+        self._note(judgements, replies, run)
         values = np.array([0.5 if one.p is None else one.p for one in judgements])
         p = pairs.best(values)
         if not self.labels_itself:
-            return p, self.labels(p, datapoints, run)
+            return p, self.labels(p)
         chance = random.Random(self.seed)  # noqa: S311 - as the organisers do
         words = [judgements[place].word for place in pairs.places_of_best(values)]
         return p, np.array([chance.randint(0, 1) if w is None else w == "no" for w in words], bool)
@@ -168,8 +170,7 @@ class Judge(Asking, Detector):
     def prompts(self, datapoints: Datapoints, run: Run = RUN) -> tuple[list[Prompt], Pairs]:
         """Return a prompt for each pair of a hypothesis and a context, and the pairs."""
         pairs, most = Pairs.of(datapoints, self.premises), self.context_chars
-        shots = [self.shots_of(point) for point in datapoints]
-        texts = ["".join(map(self._example, each)) for each in shots]
+        texts = ["".join(map(self._example, self.shots_of(point))) for point in datapoints]
         prompts = []
         for place, (task, context, hyp) in zip(pairs.owner.tolist(), pairs.items):
             name = datapoints[place].task.name
@@ -179,13 +180,6 @@ class Judge(Asking, Detector):
         if cut:
             contexts = counted(cut, "context")
             run.note(f"{contexts} had to be truncated to {most} characters (context_chars)")
-        few = Counter(p.task.like for p, each in zip(datapoints, shots) if len(each) < self.shots)
-        if few:
-            tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
-            run.note(
-                f"{self.examples} contains fewer than {self.shots} examples of the task of "
-                f"some datapoints ({tasks})"
-            )
         return prompts, pairs
 
     def _example(self, point: Datapoint) -> str:
@@ -195,13 +189,13 @@ class Judge(Asking, Detector):
         return f"Context: {context}\nSentence: {point.hyp}\nAnswer: {answer}\n\n"
 
     @property
+    def identity(self) -> str:
+        return self._model.identity
+
+    @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
         """The languages that the card of a model on this machine declares."""
         return () if self.endpoint else hub.languages([str(self.model)], [self.revision])
-
-    @property
-    def identity(self) -> str:
-        return self._model.identity
 
     def dry_run(self, datapoints: Datapoints) -> Estimate:
         return self._model.estimate(self._questions(datapoints)[0])
@@ -225,13 +219,11 @@ class Judge(Asking, Detector):
         """The labelled datapoints of ``examples`` by task, in the order of prompts."""
         # A task has one order, so that its prompts have the same beginning, which a server can
         # cache.
-        source = str(self.examples)
-        if not Path(source).exists():
-            raise ShroomError(f"examples: {source}: no such file or folder")
-        labelled = [point for point in read(source) if point.label is not None]
+        labelled = [point for point in read(str(self.examples)) if point.label is not None]
         if not labelled:
             raise ShroomError(
-                f"{source}: no labelled datapoints to use as examples; specify a trial or val file"
+                f"{self.examples}: no labelled datapoints to use as examples; specify a trial or "
+                "val file"
             )
         return {
             task: _order([point for point in labelled if point.task.like == task], task, self.seed)
@@ -247,54 +239,20 @@ class Judge(Asking, Detector):
             return [official(reply) for reply in replies]
         return [judgement(reply, exact=self.endpoint is None) for reply in replies]
 
-    def _notes(self, judgements: Sequence[Judgement], replies: Sequence[Reply]) -> Iterator[str]:
-        """Yield notes on answers that are neither yes nor no, or have no probabilities."""
+    def _note(self, judgements: Sequence[Judgement], replies: Sequence[Reply], run: Run) -> None:
+        """Note how many answers are neither yes nor no, and whether they have no probabilities."""
         neither = [judgement.unfinished for judgement in judgements if judgement.p is None]
         if neither:
-            yield (
+            run.note(
                 f"p is 0.5 for {len(neither)} of {counted(len(judgements), 'answer')}, because the "
                 f"model said neither yes nor no{longer_answers(neither)}"
             )
-        if self.samples or self.labels_itself:
-            return
-        answered = [bool(verdict_of(reply.text)) for reply in replies]
-        if self.endpoint is None:
-            low = sum(0 < mass(r) < _LOW for r, verdict in zip(replies, answered) if not verdict)
-            if low:
-                yield (
-                    f"in {low} of {counted(len(replies), 'answer')}, yes and no together have a "
-                    "probability below 1%; the model might not follow the template"
-                )
-        elif any(answered) and not any(r.steps for r, one in zip(replies, answered) if one):
-            yield (
+        verdicts = [reply for reply in replies if verdict_of(reply.text)]
+        asked = self.endpoint and not (self.samples or self.labels_itself)
+        if asked and verdicts and not any(reply.steps for reply in verdicts):
+            run.note(
                 f"{self.endpoint} returns no log-probabilities, so every p is 0 or 1; samples = 10 "
                 "gives finer values, but sends ten times as many requests"
-            )
-
-    def _check_together(self, template: str) -> None:
-        """Raise if settings contradict each other."""
-        official = self.labels_itself
-        if self.shots and self.examples is None:
-            raise ShroomError(
-                "the setting 'shots' needs labelled data: set 'examples' to a labelled file, such "
-                "as val"
-            )
-        if self.shots and not all(one.has("examples") for one in self._templates.values()):
-            raise ShroomError(
-                f"the template {template} does not contain {{examples}}, which shots requires; add "
-                "it, or omit the setting 'shots'"
-            )
-        if official and self.samples:
-            raise ShroomError("the official baseline does not sample; omit the setting 'samples'")
-        if official and self.reference is Rule.BOTH:
-            raise ShroomError(
-                'the official baseline reads one context, but reference = "both" selects two '
-                "contexts; omit the setting 'reference', or set it to src or tgt"
-            )
-        if self.samples and self.endpoint is None:
-            raise ShroomError(
-                "the setting 'samples' needs an endpoint; omit this setting, because a model on "
-                "this machine returns probabilities"
             )
 
 

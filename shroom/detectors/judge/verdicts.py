@@ -48,13 +48,12 @@ _ANSWER = (
     r"resposta|ответ|відповідь|odpověď|odpowiedź|svar|vastaus|cevap|答案|答え|回答|判断|结论|답변?|"
     r"الإجابة|الجواب|پاسخ|उत्तर"
 )
-#: A verdict after a word for it, in a line with any label, and at the end of a conclusion.
+#: A verdict after a word for it, and at the end of a conclusion.
 _LABELLED = re.compile(
     rf"(?:{_ANSWER})[*_\"'”»]*(?:\s+(?:is|was|would be|ist|est|es|è|é)\b|は|是|为)?"
     rf"[\s:：*_\"'“”«»`(\[>-]+{_WORD}",
     re.IGNORECASE,
 )
-_LINE = re.compile(rf"^[^\n:：]{{1,40}}[:：][\W_]*?{_WORD}[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 _LAST = re.compile(
     rf"(?:[:：.!?。！？\n–—-]|\b(?:is|be|say|conclude)\b)\W{{0,9}}{_WORD}[\W_]*$", re.IGNORECASE
 )
@@ -70,8 +69,6 @@ _QUOTE = r"""["'“”]"""
 _NAMES = r"final[ _]?answer|answer|verdict|judge?ment|decision|result|(?:is[ _]?)?supported"
 #: The key of a verdict in JSON.
 _KEY = re.compile(rf"{_QUOTE}(?:{_NAMES}){_QUOTE}\s*[:：]\s*{_QUOTE}?\s*", re.IGNORECASE)
-#: A verdict in JSON that no parser takes, as with quotation marks inside the reason.
-_BROKEN = re.compile(rf"{_KEY.pattern}{_WORD}\s*{_QUOTE}?\s*(?:[,}}]|$)", re.IGNORECASE)
 
 
 class Verdict(NamedTuple):
@@ -94,7 +91,7 @@ def verdict_of(text: str) -> Verdict | None:
     # ``Answer:``; the first word; the last word of a conclusion.
     answer = _object(text)
     if answer is None:
-        match = _last(_BROKEN, text) or _found(text)
+        match = _found(text)
         return Verdict(_word(match), bool(meaning(_word(match)))) if match else None
     value, reason = next(v for k, v in answer.items() if _is_key(k)), answer.get("reason")
     word = str(value).lower() if value in (True, False) else value
@@ -134,7 +131,7 @@ def _found(text: str) -> re.Match[str] | None:
     match = _last(_BOXED, text) or _last(_LABELLED, text) or _START.match(text)
     if match or _OPPOSITE.search(text):
         return match
-    return _last(_LINE, text) or _LAST.search(text, max(0, len(text) - _CONCLUSION))
+    return _LAST.search(text, max(0, len(text) - _CONCLUSION))
 
 
 def _word(match: re.Match[str]) -> str:
@@ -247,8 +244,3 @@ def official(reply: Reply) -> Judgement:
             'scoring = "probability"'
         )
     return Judgement(_share_of_one(reply.steps[0].logprob, side=word == "no"), word)
-
-
-def mass(reply: Reply) -> float:
-    """Return the probability of the alternatives of the first token together."""
-    return sum(math.exp(logprob) for _, logprob in reply.steps[0].top) if reply.steps else 0.0
