@@ -8,14 +8,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from shroom.core.extras import install_hint
-from shroom.core.problems import ShroomError, show
+from shroom.core.problems import ShroomError
 from shroom.inference.store import PARTIAL
 
 #: The kinds of models: the class of transformers that loads one, and what it was trained as.
@@ -33,18 +33,6 @@ _FEWEST_WORDS = 8
 _WEIGHTS = re.compile(r"(pytorch_)?model.*\.(safetensors|bin)(\.index\.json)?")
 #: The endings of files that are never read of a model's folder.
 _UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
-#: The most layers (the largest public models have under 200), words or positions (10 million), and
-#: width, heads or classes (under 110,000).
-_BOUNDS = (
-    (re.compile(r"layers?$|hidden_groups$|inner_group_num$"), 1000),
-    (re.compile(r"(vocab_size|positions?|position_embeddings)$"), 20_000_000),
-    (
-        re.compile(
-            r"((hidden|intermediate|embedding)_size|dim|heads?|labels)$|^d_|^n_(embd|inner)$"
-        ),
-        200_000,
-    ),
-)
 
 
 def tokenizer(name: str, revision: str | None = None) -> Any:
@@ -221,19 +209,6 @@ def _transformers(*, torch: bool = True) -> Any:
     return transformers
 
 
-def _check_sizes(config: dict[str, Any], name: str) -> None:
-    """Raise if sizes are larger than any model's: creating it could exhaust memory or never end."""
-    for key, value in config.items():
-        if isinstance(value, dict):
-            _check_sizes(value, name)
-        most = next((bound for pattern, bound in _BOUNDS if pattern.search(key)), None)
-        if most is not None and isinstance(value, (int, float)) and value > most:
-            raise ShroomError(
-                f"{name}: config.json: {show(key)}: expected at most {most}, got {show(value)}; "
-                "the file may be damaged: download the model again"
-            )
-
-
 @contextmanager
 def _loader(
     name: str, revision: str | None, what: str, *, torch: bool = True
@@ -250,9 +225,6 @@ def _loader(
 
     try:
         library = _transformers(torch=torch)
-        with suppress(OSError):  # a tokenizer may have no config.json
-            about, _ = library.PretrainedConfig.get_config_dict(place, revision=revision)
-            _check_sizes(about, name)
         yield load
     except ShroomError:
         raise
