@@ -30,7 +30,6 @@ from shroom.detectors.judge.verdicts import (
 )
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
-from shroom.inference import hub
 from shroom.inference.language_model.model import Estimate, Prompt, Question, TemplateKind, in_order
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import RUN, Run
@@ -193,11 +192,6 @@ class Judge(Asking, Detector):
         context = self.premises(point)[0][: self.context_chars]
         answer = "no" if point.label is Label.HALLUCINATION else "yes"
         return f"Context: {context}\nSentence: {point.hyp}\nAnswer: {answer}\n\n"
-
-    @property
-    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The languages that the card of a model on this machine declares."""
-        return () if self.endpoint else hub.languages([str(self.model)], [self.revision])
 
     @property
     def identity(self) -> str:
