@@ -51,7 +51,6 @@ class Classifier:
         self.device, self.precision = device, precision
         self._folder, self._revision = folder, revision
         self.config = hub.config(folder, revision)
-        self._identity = hub.identity(folder, revision, self.config)
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -85,9 +84,7 @@ class Classifier:
         forward = self.forward  # it is loaded once, before there are threads
 
         def scope() -> str | None:
-            # If the files have changed since they were read, their digest is not of the weights.
-            unchanged = hub.identity(self._folder, self._revision, self.config) == self._identity
-            content = self.content() if unchanged else None
+            content = self.content()
             versions = hub.library_versions("tokenizers", "transformers", self.runtime)
             return content and f"{reading} {content} {self.room} {self.device} {versions}"
 
@@ -135,16 +132,7 @@ class TorchClassifier(Classifier):
 
         if torch.get_num_threads() > threads():  # if it is called by itself
             torch.set_num_threads(threads())
-        try:
-            model = hub.model(self._kind, self._folder, self._revision, self.device)
-            model = model.to(getattr(torch, self.precision))
-        except Exception as error:
-            if not lacks_memory(error):
-                raise
-            raise ShroomError(
-                "the model does not fit into the device's memory; use --device cpu or a smaller "
-                "model"
-            ) from error
+        model = hub.model(self._kind, self._folder, self._revision, self.device, self.precision)
         model.config.pad_token_id = self.tokenizer.pad_token_id  # it may name none, or -1
         takes = inspect.signature(model.forward).parameters.keys()
 

@@ -25,8 +25,6 @@ KINDS = {
     "reward": ("AutoModelForSequenceClassification", "a reward model"),
     "causal": ("AutoModelForCausalLM", "a language model"),
 }
-#: A name on the hub: one part or two.
-_ON_THE_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 #: A tokenizer with fewer words has no vocabulary.
 _FEWEST_WORDS = 8
 #: The names of files of weights of transformers.
@@ -51,8 +49,14 @@ def config(name: str, revision: str | None = None) -> Any:
         return load("AutoConfig")
 
 
-def model(kind: str, name: str, revision: str | None = None, device: str | None = None) -> Any:
-    """Return a model in evaluation mode, in float32, on a device; its own code is never run."""
+def model(
+    kind: str,
+    name: str,
+    revision: str | None = None,
+    device: str | None = None,
+    precision: str = "float32",
+) -> Any:
+    """Return a model in evaluation mode, on a device; its own code is never run."""
     automatic, trained_as = KINDS[kind]
     with _loader(name, revision, "model") as load:
         about = load("AutoConfig")
@@ -71,10 +75,11 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
         )
     device = device or best_device()
     try:
-        return loaded.to(device).eval()
+        return loaded.to(device, getattr(import_module("torch"), precision)).eval()
     except (RuntimeError, AssertionError) as error:
         raise ShroomError(
-            f"--device {device} is not available on this machine: {_first(error)}"
+            f"the model cannot run on --device {device} ({_first(error)}); use --device cpu or a "
+            "smaller model"
         ) from error
 
 
@@ -88,12 +93,11 @@ def best_device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def identity(name: str, revision: str | None = None, config: Any = None) -> str:
-    """Return a digest of a folder's file names, sizes and times, or else a commit or revision."""
+def identity(name: str, revision: str | None = None) -> str:
+    """Return a digest of a folder's file names, sizes and times, or else the revision."""
     folder = Path(_place(name))
     if not folder.is_dir():
-        commit = getattr(config, "_commit_hash", None)
-        return f"{name}@{commit or revision or 'main'}"
+        return f"{name}@{revision or 'main'}"
     files = (
         f"{path.relative_to(folder).as_posix()} {size} {modified}\n"
         for path, size, modified in _files(folder.rglob("*"))
@@ -194,9 +198,7 @@ def _loader(
 ) -> Iterator[Callable[..., Any]]:
     """Yield what loads by the name of a class; report errors of the libraries as one sentence."""
     place = _place(name)
-    is_folder = Path(place).is_dir()
-    if not name or not (is_folder or _ON_THE_HUB.fullmatch(name)):
-        raise ShroomError(f"{name or repr(name)}: no such folder, and not a valid name on the hub")
+    is_folder = bool(name) and Path(place).is_dir()
 
     def load(automatic: str, **more: Any) -> Any:
         about = {"revision": revision, "trust_remote_code": False, **more}

@@ -72,17 +72,6 @@ def test_a_precision_that_no_model_of_the_users_has_is_an_error(asked, message, 
         probabilities(made(), asked)
 
 
-def test_a_model_that_does_not_fit_is_told(made, monkeypatch):
-    folder = made()
-
-    def model(*_):
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(hub, "model", model)
-    with pytest.raises(ShroomError, match="the model does not fit into the device's memory"):
-        probabilities(folder, "bfloat16")
-
-
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_padding_does_not_shift_what_a_model_reads(side, made, tmp_path):
     """A tokenizer that pads on the left, as those of language models do."""
@@ -208,14 +197,3 @@ def test_a_folder_is_known_by_its_content(made, tmp_path):
     assert hub.content(str(copied)) != before
     (copied / "adapter_config.json").write_text("{}")
     assert hub.content(str(copied)) is None
-
-
-def test_files_that_changed_after_the_model_was_loaded_are_not_its_content(tmp_path):
-    folder, notes = nli_model(tmp_path / "model", length=256), []
-    nli = NLI(str(folder))
-    nli.probabilities(PAIRS[:1])
-    (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
-    run = Run(stores=[Store(tmp_path / "cache")], note=notes.append)
-    nli.probabilities(PAIRS, run)
-    assert notes == ["the version of the model is unknown, so its results are not stored"]
-    assert not (tmp_path / "cache").exists()

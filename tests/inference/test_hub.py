@@ -126,7 +126,7 @@ def test_downloads_are_shown_to_who_watches(monkeypatch, roberta, terminal, spar
 
 
 def test_a_device_that_is_not_there(roberta):
-    with pytest.raises(ShroomError, match="--device nonsense is not available"):
+    with pytest.raises(ShroomError, match=r"cannot run on --device nonsense \(.+\); use"):
         hub.model("nli", str(roberta), device="nonsense")
 
 
@@ -163,8 +163,6 @@ def test_the_identity_of_a_folder_changes_with_its_files(roberta, tmp_path):
     assert hub.identity(folder) != before
 
 
-def test_the_identity_of_a_name_is_its_revision_or_the_commit_that_was_loaded():
+def test_the_identity_of_a_name_is_its_revision():
     assert hub.identity("an/encoder") == "an/encoder@main"
     assert hub.identity("an/encoder", "v1") == "an/encoder@v1"
-    loaded = SimpleNamespace(_commit_hash="c0ffee")
-    assert hub.identity("an/encoder", "v1", loaded) == "an/encoder@c0ffee"
