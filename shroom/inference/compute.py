@@ -21,11 +21,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.inference.run_settings import Run
-from shroom.inference.store import RunStore, Store
+from shroom.inference.store import Store
 
 Item = TypeVar("Item")
 Work = Callable[[list[Item]], NDArray[Any]]
@@ -113,7 +112,7 @@ def compute(
         run.note("the version of the model is unknown, so its results are not stored")
         stores = ()
     place = f"{__version__} {precision} {content}"
-    known = _looked_up(stores, place, distinct, run.note)  # bytes need less memory than arrays
+    known = _looked_up(stores, place, distinct)  # bytes need less memory than arrays
     missing = np.array([number for number, value in enumerate(known) if not value], np.intp)
     order = missing[np.argsort(-length[missing], kind="stable")].tolist()
     done = len(distinct) - len(order)
@@ -125,8 +124,6 @@ def compute(
         for n, (batch, values) in enumerate(computed, start=1):
             for number, value in zip(batch, values):
                 known[number] = value.tobytes()
-            if n == 1:
-                _check_widths(known)
             for store in stores:
                 store.put(place, {distinct[number]: known[number] for number in batch})
             done += len(batch)
@@ -134,22 +131,16 @@ def compute(
             if n % _BATCHES_BETWEEN_TRIMS == 0:
                 give_back()
     run.precisions.add(precision)
-    _check_widths(known)
+    if len(set(map(len, known))) > 1:
+        raise ShroomError(
+            "the stored results of the earlier run cannot be used here; omit --resume"
+        )
     found = np.frombuffer(b"".join(known)).reshape(len(known), -1)
     known.clear()
     return found[row]
 
 
-def _check_widths(known: Iterable[bytes]) -> None:
-    if len({len(value) for value in known if value}) > 1:
-        raise ShroomError(
-            "the stored results of the earlier run cannot be used here; omit --resume"
-        )
-
-
-def _looked_up(
-    stores: Iterable[Store], place: str, items: Sequence[Item], note: Callable[[str], None]
-) -> list[bytes]:
+def _looked_up(stores: Iterable[Store], place: str, items: Sequence[Item]) -> list[bytes]:
     """Return the stored values of each item; empty if it has none."""
     known = [b""] * len(items)
     for store in stores:
@@ -159,10 +150,6 @@ def _looked_up(
             values = store.get(place, [items[number] for number in part])
             for number in part:
                 known[number] = values.get(items[number], b"")
-        found = len(missing) - known.count(b"")
-        if found and not isinstance(store, RunStore):
-            total = counted(len(items), "result")
-            note(f"the cache of earlier runs contained {found} of {total}")
     return known
 
 

@@ -72,16 +72,14 @@ def test_batches_are_neighbours_within_the_limit_and_as_large_as_can_be(lengths,
 
 
 def test_a_second_run_costs_only_what_is_new(tmp_path):
-    first, second, notes, told = Worker(), Worker(), [], []
+    first, second, told = Worker(), Worker(), []
     before = run_over(["a", "bb", "ccc"], first, Run(stores=[Store(tmp_path / "cache")]))
-    more = {"report": lambda *at: told.append(at), "note": notes.append}
-    run = Run(1, stores=[Store(tmp_path / "cache")], **more)
+    run = Run(1, stores=[Store(tmp_path / "cache")], report=lambda *at: told.append(at))
     texts = ["dddd", "ccc", "a", "e", "a"]
     found = run_over(texts, second, run)
     assert second.items == ["dddd", "e"]
     assert found[[2, 1]].tobytes() == before[[0, 2]].tobytes()
     np.testing.assert_array_equal(found, run_over(texts, Worker()))
-    assert notes == ["the cache of earlier runs contained 2 of 4 results"]
     assert told == [(3, 4), (4, 4)]
 
 
