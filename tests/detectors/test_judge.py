@@ -481,7 +481,8 @@ def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
     made = Judge(model="m", **more)
     datapoint = point(src="S", tgt="T", task=task, ref=Reference.EITHER)
     assert made.premises(datapoint) == contexts
-    assert tuple(prompt.context for prompt in made.prompts([datapoint])[0]) == contexts
+    prompts, _ = made.prompts([datapoint])
+    assert all(f"Context: {one}\n" in text for text, one in zip(prompts, contexts, strict=True))
 
 
 def test_the_identity_of_the_weights(judge):
@@ -916,16 +917,13 @@ def test_the_official_baseline_with_a_local_model(plain, recorder):
     assert made.dry_run(points(1)).prompt.startswith("<s>[INST] Context: target 0\n")
 
 
-def test_a_long_context_is_cut_to_what_the_model_reads(folder, recorder):
+def test_a_long_prompt_keeps_its_end(folder, recorder):
     long = point(tgt="the cat sat on the mat. " * 2500, hyp="he did not want to go there")
     made = Judge(model=folder, context_chars=60_000)
-    assert 0 <= made.p([long], recorder.run)[0] <= 1
-    note = "1 context had to be truncated, because the model reads at most 512"
+    p = made.p([long], recorder.run)
+    assert p == made.p([replace(long, tgt=f"a dog. {long.tgt}")])
+    note = "1 prompt had to be truncated at the start, because the model reads at most 512"
     assert note in "\n".join(recorder.notes)
-    ((prompt,), _) = made.prompts([long])
-    text, shorter = made._model._shortened(prompt)
-    assert (shorter, long.hyp in text) == (True, True)
-    assert 512 - 30 < len(made._model._ids(text)) <= 512
 
 
 # The recipes

@@ -25,7 +25,7 @@ from shroom.detectors.judge.verdicts import (
     verdict_of,
 )
 from shroom.detectors.settings import Count
-from shroom.inference.language_model.model import Prompt, Question, TemplateKind, in_order
+from shroom.inference.language_model.model import Question, TemplateKind, in_order
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import Run
 
@@ -74,7 +74,6 @@ class Judge(Asking, Scorer):
             shorter="lower generation_chars",
             logprobs=self.top_logprobs or None,
             words=("yes", "no"),
-            cut="generation",
         )
 
     @cached_property
@@ -118,9 +117,9 @@ class Judge(Asking, Scorer):
         questions = []
         for question, answer, generation in items:
             template = self._templates[CHINESE if language_of([question]) == CHINESE else ENGLISH]
-            others = (("question", question), ("answer", answer))
             text = generation[: self.generation_chars]
-            questions.append(Question(Prompt(template, "generation", text, others)))
+            filled = template.fill(question=question, answer=answer, generation=text)
+            questions.append(Question(filled))
         return questions
 
 

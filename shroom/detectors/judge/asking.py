@@ -126,13 +126,12 @@ class Asking:
         *,
         shorter: str = "",
         words: Sequence[str] = (),
-        cut: str = "context",
         **more: Any,
     ) -> Local | Served:
         """Return the model: ``Served`` if there is an endpoint, otherwise ``Local``."""
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:
-            return Local(name, self.revision, mode, sampling, words, cut)
+            return Local(name, self.revision, mode, sampling, words)
         limits = self.timeout, self.retries, self.per_minute
         endpoint = Endpoint(self.endpoint, mode or "chat", self.api_key_env, *limits, shorter)
         served = name, self.revision, endpoint, sampling, self.budget, self.folder

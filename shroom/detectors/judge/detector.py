@@ -30,7 +30,7 @@ from shroom.detectors.judge.verdicts import (
 )
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
-from shroom.inference.language_model.model import Estimate, Prompt, Question, TemplateKind, in_order
+from shroom.inference.language_model.model import Estimate, Question, TemplateKind, in_order
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.run_settings import RUN, Run
 from shroom.scoring.datapoint_files import read
@@ -164,16 +164,20 @@ class Judge(Asking, Detector):
             rule = Rule.SRC if datapoint.task == Task.PG else Rule.TGT
         return premises(datapoint, multilingual=self.multilingual, rule=rule)
 
-    def prompts(self, datapoints: Datapoints, run: Run = RUN) -> tuple[list[Prompt], Pairs]:
+    def prompts(self, datapoints: Datapoints, run: Run = RUN) -> tuple[list[str], Pairs]:
         """Return a prompt for each pair of a hypothesis and a context, and the pairs."""
         pairs, most = Pairs.of(datapoints, self.premises), self.context_chars
         shots = [self.shots_of(point) for point in datapoints]
         texts = ["".join(map(self._example, each)) for each in shots]
         prompts = []
         for place, (task, context, hyp) in zip(pairs.owner.tolist(), pairs.items):
-            name = datapoints[place].task.name
-            others = (("sentence", hyp), ("task", name), ("examples", texts[place]))
-            prompts.append(Prompt(self._templates[task], "context", context[:most], others))
+            filled = self._templates[task].fill(
+                context=context[:most],
+                sentence=hyp,
+                task=datapoints[place].task.name,
+                examples=texts[place],
+            )
+            prompts.append(filled)
         cut = sum(len(context) > most for _, context, _ in pairs.items)
         if cut:
             contexts = counted(cut, "context")

@@ -19,7 +19,6 @@ from shroom.inference import hub
 from shroom.inference.compute import compute
 from shroom.inference.language_model.model import (
     Estimate,
-    Prompt,
     Question,
     Sampling,
     places_of,
@@ -50,15 +49,13 @@ class Local:
 
     # With ``words``, answers have their log-probabilities. The first token is the answer
     # if the words have at least 1% of its probability and no thought is open; otherwise
-    # ``max_tokens`` are generated. ``cut`` is the word, in the singular, for the part
-    # of long prompts that is truncated.
+    # ``max_tokens`` are generated.
 
     name: str
     revision: str | None
     mode: str | None
     sampling: Sampling
     words: Sequence[str] = ()
-    cut: str = "context"
     _tokenizer: Any = None
     _model: Any = None
 
@@ -73,7 +70,8 @@ class Local:
         if not questions:
             return
         self._load(run.device)
-        prompts = self._fitted([question.prompt for question in questions], run)
+        prompts = [self._framed(question.prompt) for question in questions]
+        self._note_long(prompts, run)
         if run.stores and self._content is None and not self.words:
             run.note("the version of the model is unknown, so its answers are not stored")
         numbers = [question.number or 0 for question in questions]
@@ -92,7 +90,7 @@ class Local:
     def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
         """Return the cost of the questions, which is time only."""
         del run
-        texts = list(dict.fromkeys(str(question.prompt) for question in questions))
+        texts = list(dict.fromkeys(question.prompt for question in questions))
         into = sum(map(tokens_in, texts))
         return Estimate(len(texts), 0, into, len(texts), 0.0, texts[0] if texts else "")
 
@@ -134,7 +132,7 @@ class Local:
         from transformers import GenerationConfig
 
         wanted = self.sampling
-        # A prompt that is too long keeps its end; that of a question has been cut before.
+        # A prompt that is too long keeps its end.
         room = 0 if self.words else min(wanted.max_tokens, self._most - 1)
         ids = self._ids(prompt)[-(self._most - room) :]
         room = int(min(wanted.max_tokens, self._reads - len(ids)))
@@ -183,29 +181,13 @@ class Local:
             text = text.replace(special, "")
         return found._replace(text=text)
 
-    def _fitted(self, prompts: Sequence[Prompt | str], run: Run) -> list[str]:
-        """Return the model's inputs, with contexts truncated if necessary."""
-        inputs = [self._shortened(prompt) for prompt in prompts]
-        cut = sum(shorter for _, shorter in inputs)
-        if cut:
+    def _note_long(self, prompts: Sequence[str], run: Run) -> None:
+        long = sum(len(self._ids(prompt)) > self._most for prompt in prompts)
+        if long:
             run.note(
-                f"{counted(cut, self.cut)} had to be truncated, because the model reads at most "
-                f"{self._most} tokens"
+                f"{counted(long, 'prompt')} had to be truncated at the start, because the model "
+                f"reads at most {self._most} tokens"
             )
-        return [text for text, _ in inputs]
-
-    def _shortened(self, prompt: Prompt | str) -> tuple[str, bool]:
-        """Return a prompt with as much of its context as fits, and whether it was cut."""
-        if isinstance(prompt, str):
-            return self._framed(prompt), False
-        length = full_length = len(prompt.context)
-        while True:
-            text = self._framed(prompt.text(length))
-            excess = len(self._ids(text)) - self._most
-            if excess <= 0 or not length:
-                return text, length < full_length
-            # Most tokens have several characters, so this removes too little rather than too much.
-            length -= max(min(length, excess), length // 50)
 
     def _framed(self, prompt: str) -> str:
         if self.mode == "completion":
@@ -259,7 +241,7 @@ class Local:
         """Return the row of the token after each prompt; see :meth:`_row`."""
         import torch
 
-        # A prompt that is too long even without its context keeps its end, with the question.
+        # A prompt that is too long keeps its end, with the question.
         ids = {"input_ids": [self._ids(prompt)[-self._most :] for prompt in prompts]}
         inputs = dict(self._tokenizer.pad(ids, return_tensors="pt").to(self._model.device))
         inputs["position_ids"] = (inputs["attention_mask"].cumsum(-1) - 1).clamp(min=0)

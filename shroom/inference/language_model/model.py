@@ -63,23 +63,6 @@ class Template:
 
 
 @dataclass(frozen=True)
-class Prompt:
-    """A template and its texts; ``context`` is truncated if the prompt is too long."""
-
-    template: Template
-    place: str
-    context: str
-    others: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        return self.text(len(self.context))
-
-    def text(self, length: int) -> str:
-        """Return the prompt with the first ``length`` characters of the context."""
-        return self.template.fill(**{self.place: self.context[:length]}, **dict(self.others))
-
-
-@dataclass(frozen=True)
 class TemplateKind:
     """The built-in templates of one kind, its variants (tasks, languages) and placeholders."""
 
@@ -127,7 +110,7 @@ class Sampling:
 class Question(NamedTuple):
     """A prompt, and the number of the answer if several are requested."""
 
-    prompt: Prompt | str
+    prompt: str
     number: int | None = None
 
 

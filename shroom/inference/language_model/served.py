@@ -226,7 +226,7 @@ class Served:
 
     def _key(self, question: Question) -> _Key:
         number = question.number
-        return str(question.prompt), None if number is None else self.sampling.seed + number
+        return question.prompt, None if number is None else self.sampling.seed + number
 
     def _stores(self, run: Run) -> list[Store]:
         """Return the stores of answers: the store of the run, and the file in the folder."""
