@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,8 +52,6 @@ class Asking:
         Number of concurrent requests.
     retries : int
         Maximum number of retries of a request.
-    per_minute : float, optional
-        Maximum number of requests per minute.
     timeout : float
         Seconds to wait for the server.
     cache : path or bool, optional
@@ -85,7 +82,6 @@ class Asking:
     api_key_env: Text = "OPENAI_API_KEY"
     concurrency: Annotated[int, Meta(ge=1, le=256)] = 8
     retries: Annotated[int, Meta(ge=0, le=100)] = 5
-    per_minute: Annotated[float, Meta(ge=1e-3, le=sys.float_info.max)] | None = None
     timeout: Annotated[float, Meta(ge=0.001, le=86_400)] = 60.0
     cache: Annotated[str | bool, Meta(title="a folder, or true or false")] | None = None
     price_in: Positive | None = None
@@ -132,7 +128,7 @@ class Asking:
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:
             return Local(name, self.revision, mode, sampling, words)
-        limits = self.timeout, self.retries, self.per_minute
+        limits = self.timeout, self.retries
         endpoint = Endpoint(self.endpoint, mode or "chat", self.api_key_env, *limits, shorter)
         served = name, self.revision, endpoint, sampling, self.budget, self.folder
         return Served(*served, self.concurrency, **more)
