@@ -11,7 +11,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from shroom.core.atomic_writing import check_targets
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.inference.language_model.endpoint import Endpoint
@@ -137,7 +136,6 @@ class Served:
         """Yield the answers to requests as they arrive; ``done`` is the number of stored ones."""
         sent: _Sent = {}
         total, failing, why = done + len(waiting), 0, ""
-        self._check_folder()
         self.endpoint.stopped.clear()
         with futures.ThreadPoolExecutor(self.concurrency) as pool:
             try:
@@ -234,13 +232,3 @@ class Served:
         if self.folder is not None:
             stores.append(Store(self.folder / _NAME, _MOST, run.note))
         return stores
-
-    def _check_folder(self) -> None:
-        try:
-            if self.folder:
-                check_targets([self.folder / _NAME])
-        except ShroomError as error:
-            raise ShroomError(
-                f"{error}, so answers cannot be stored there; set cache to another folder or to "
-                "false"
-            ) from error
