@@ -54,8 +54,6 @@ class Endpoint:
         """Return a note for each field of requests that was rejected since the last call."""
         names = [name for name, noted in self._omitted.items() if not noted]
         self._omitted = dict.fromkeys(self._omitted, True)
-        if "log-probabilities" in names:  # which includes having fewer
-            names = [name for name in names if name != _FEWER]
         return [
             f"{self.url} does not accept {name}, so requests no longer include {name}"
             for name in names
@@ -147,10 +145,8 @@ class Endpoint:
         name = "; check the name of the model, and that the URL ends in /v1"
         hint = {401: key, 403: key, 404: name, 413: f"; {self.shorter}"}.get(code, "")
         if code in _RETRIED or code >= 500:
-            wait = self._clean(error.response.headers.get("Retry-After", ""))
-            request = f"; the server asks you to wait (Retry-After: {wait})" if wait else ""
             hint = (
-                f"{_attempts(error)}{request}; the answers received so far are stored, so run "
+                f"{_attempts(error)}; the answers received so far are stored, so run "
                 "again later, perhaps with a lower concurrency or a longer timeout"
             )
         return f"{self.url}: HTTP {code}: {message}{hint}"
@@ -214,13 +210,12 @@ def _without(*names: str) -> Callable[[Body], Body]:
     return lambda body: {key: value for key, value in body.items() if key not in names}
 
 
-_FEWER = "more than 5 log-probabilities"
 #: Parts of requests that some servers refuse, in the order in which they are given up, by their
 #: names in notes: a pattern of the error message, and what returns the request without the part.
 #: Compatible APIs differ: some give at most five alternatives of a token, or no log-probabilities;
 #: newer models of OpenAI need ``max_completion_tokens`` and accept no temperature.
 _REFUSED = {
-    _FEWER: ("logprob", _fewer),
+    "more than 5 log-probabilities": ("logprob", _fewer),
     "log-probabilities": ("logprob", _without("logprobs", "top_logprobs")),
     "max_tokens": ("max_(completion_)?tokens", _renamed),
     **{name: (name, _without(name)) for name in ("temperature", "repeat_penalty", "seed")},

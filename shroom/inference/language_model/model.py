@@ -86,11 +86,6 @@ class TemplateKind:
     def _parsed(self, path: Path) -> Template:
         try:
             text = path.read_text(encoding="utf-8")
-        except FileNotFoundError as error:
-            raise ShroomError(
-                f"{path}: no such file; a template folder must contain the files "
-                + ", ".join(f"{variant}.txt" for variant in self.variants)
-            ) from error
         except (OSError, ValueError) as error:
             raise ShroomError(f"{path}: cannot be read as UTF-8 text: {error}") from error
         # A file ends with a line break; a prompt that waits for the answer does not.

@@ -22,8 +22,6 @@ _START = rf"[<\[◁]\|?(?:START_)?{_TAG}|<\|channel\|>"
 _THOUGHT = re.compile(rf"^.*(?:{_END})", re.DOTALL | re.IGNORECASE)
 _OPEN = re.compile(rf"[\s{BLANKS}]*(?:<\|start\|>assistant)?(?:{_START})", re.IGNORECASE)
 _OPENED = re.compile(rf"(?:{_START})\s*$", re.IGNORECASE)
-#: More tokens than any request has; a count above it, or below zero, is an error of the server.
-_MOST_TOKENS = 10**9
 #: Errors raised by reading a response of an unexpected form.
 _UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 
@@ -135,4 +133,4 @@ def _usage(response: dict[str, Any]) -> tuple[int, int] | None:
         into, out = int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)
     except _UNREADABLE:
         return None
-    return (into, out) if min(into, out) >= 0 and max(into, out) <= _MOST_TOKENS else None
+    return (into, out) if min(into, out) >= 0 else None
