@@ -231,9 +231,9 @@ def _predict_on_ray(
 @contextmanager
 def _reserved(folder: Path, name: str) -> Iterator[None]:
     """Lock a folder against other runs by an empty store; remove a new folder if it stays empty."""
-    is_new, hint = not folder.exists(), "wait until it ends, or choose another folder"
+    is_new = not folder.exists()
     try:
-        with kept(folder / name, note, resume=True, hint=hint):
+        with kept(folder / name, note, resume=True):
             yield
     finally:
         if is_new:

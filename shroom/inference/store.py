@@ -159,10 +159,9 @@ class RunStore(Store):
 
     _useless = "{} cannot be used ({}), so no further results are stored for --resume"
 
-    def __init__(self, path: str | Path, note: Callable[[str], None], hint: str) -> None:
+    def __init__(self, path: str | Path, note: Callable[[str], None]) -> None:
         super().__init__(path, math.inf, note, patience=0)
         self.unfinished = False
-        self._hint = hint
         with self._opened():  # it is locked until the run ends
             pass
 
@@ -194,8 +193,10 @@ class RunStore(Store):
             (usable,) = database.execute(_USABLE, (_ID,)).fetchone()
         except sqlite3.DatabaseError as error:
             if "locked" in str(error):
-                problem = f"another run is writing to {self.path}; {self._hint}"
-                raise ShroomError(problem) from error
+                raise ShroomError(
+                    f"another run is writing to {self.path}; wait until it ends, or specify "
+                    "another output"
+                ) from error
             usable = error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
             if usable:
                 raise
@@ -209,18 +210,13 @@ class RunStore(Store):
 
 @contextmanager
 def kept(
-    path: str | Path,
-    note: Callable[[str], None],
-    *,
-    resume: bool,
-    refuse: bool = False,
-    hint: str = "wait until it ends, or specify another output",
+    path: str | Path, note: Callable[[str], None], *, resume: bool, refuse: bool = False
 ) -> Iterator[RunStore]:
     """Yield the store of one run, locked against other runs."""
     # The file is kept after an error or a kill, or if it is ``unfinished`` and not empty. Earlier
     # values are used with ``resume``. Otherwise they are removed, or with ``refuse``, for values
     # that cost money, an error is raised.
-    with RunStore(path, note, hint) as store:
+    with RunStore(path, note) as store:
         if refuse and not resume and (store.n or store.is_damaged):
             found = counted(store.n, "result") if store.n else "unreadable results"
             raise ShroomError(

@@ -34,7 +34,6 @@ from shroom.scoring.result import Plain
 #: The file in the folder of stored p.
 FILE = "p.sqlite"
 _SCOPE = "evaluate"
-_HINT = "wait until it ends, or use another folder for --runs"
 #: Metrics that a threshold can be tuned for.
 MEASURES = {
     "balanced_accuracy": balanced_accuracy_by_threshold,
@@ -160,7 +159,7 @@ class Store:
                 content = json.loads(known[key])
                 return Cell(np.array(content["p"]), content["seconds"], tuple(content["notes"]))
             partial = self.folder / f"{key}{inference.PARTIAL}"
-            with inference.kept(partial, run.note, resume=again, hint=_HINT) as store:
+            with inference.kept(partial, run.note, resume=again) as store:
                 cell = _computed(contender.detector, datapoints, run, store)
             content = {"p": cell.p.tolist(), "seconds": cell.seconds, "notes": cell.notes}
             cells.put(_SCOPE, {key: json.dumps(content).encode()})
