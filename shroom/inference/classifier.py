@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,17 +17,11 @@ from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
 from shroom.inference.compute import Item, Lengths, compute, lacks_memory, threads
-from shroom.inference.run_settings import PRECISIONS, Run
+from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import longest, padded
 
 Arrays = Mapping[str, NDArray[Any]]
 Forward = Callable[[Arrays], NDArray[Any]]
-
-_INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-
-#: In the configuration of models whose state depends on the lengths of texts: the kind of
-#: attention, or how positions are counted.
-_CHANGING = re.compile(r'"model_type": "big_?bird|"(rope_)?type": "(dynamic|longrope)"')
 
 
 def load(kind: str, name: str, revision: str | None, run: Run) -> Classifier:
@@ -67,9 +60,8 @@ class Classifier:
 
     @property
     def workers(self) -> int:
-        """The number of batches at a time: one on a GPU, or if the model changes as it computes."""
-        about = self.config.to_json_string(use_diff=False) if self.runtime == "torch" else ""
-        return 1 if self.device != "cpu" or _CHANGING.search(about) else threads()
+        """The number of batches at a time: one for each core, or one on a GPU."""
+        return threads() if self.device == "cpu" else 1
 
     def logits(
         self,
@@ -119,9 +111,6 @@ class TorchClassifier(Classifier):
                 "precision int8 is available only for the detector cross-encoder; use float32, "
                 "bfloat16 or float16"
             )
-        if run.precision not in (None, *PRECISIONS):
-            options = ", ".join(PRECISIONS)
-            raise ShroomError(f"precision: expected one of {options}, got {run.precision}")
         device, precision = run.device or hub.best_device(), run.precision or "float32"
         super().__init__(name, revision, device, precision)
         self._kind = kind
@@ -197,14 +186,14 @@ class OnnxClassifier(Classifier):
 
 def run_graph(opened: Any, outputs: list[str], batch: Arrays, name: str) -> list[NDArray[Any]]:
     """Return the outputs of a session for a batch; ``name`` is the graph's name in messages."""
-    dtypes = {put.name: _INTEGERS.get(put.type) for put in opened.get_inputs()}
-    missing = [put for put, dtype in dtypes.items() if put not in batch or dtype is None]
+    names = [put.name for put in opened.get_inputs()]
+    missing = [put for put in names if put not in batch]
     if missing:
         raise ShroomError(
             f"{name}: the graph needs {', '.join(missing)}, but the tokenizer returns "
             f"{', '.join(batch)}; export the model for text classification, with its own tokenizer"
         )
-    inputs = {put: batch[put].astype(dtype, copy=False) for put, dtype in dtypes.items()}
+    inputs = {put: batch[put] for put in names}
     with _runtime_errors(f"{name}: ONNX Runtime cannot run the graph"):
         return list(opened.run(outputs, inputs))
 

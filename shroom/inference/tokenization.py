@@ -19,12 +19,7 @@ Count = Callable[[Iterable[str]], dict[str, int]]
 Span = tuple[int, int]
 
 #: Families that count their positions from the padding's id + 1, so that some are never used.
-_OFFSET = frozenset(
-    {
-        *("camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet", "roberta"),
-        *("roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
-    }
-)
+_OFFSET = re.compile(r".*roberta.*|camembert|data2vec-text|esm|ibert|longformer|luke|mpnet|xmod")
 #: Maximum number of tokens if neither the tokenizer nor the configuration has a limit.
 _DEFAULT_LENGTH = 512
 #: The byte 0, which no text has, in vocabularies of bytes.
@@ -70,7 +65,7 @@ def in_chat(
 def longest(tokenizer: Any, config: Any) -> int:
     """Return the maximum number of tokens that a model reads at once."""
     positions = getattr(config, "max_position_embeddings", None) or 0
-    if config.model_type in _OFFSET:
+    if _OFFSET.fullmatch(config.model_type):
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
     limits = (tokenizer.model_max_length, positions)
     # A huge number means that there is no limit.
@@ -87,10 +82,9 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
     if padding is not None:
         tokenizer.pad_token = padding
     elif tokenizer.pad_token in (None, tokenizer.eos_token):
-        others = (tokenizer.bos_token, tokenizer.unk_token, *tokenizer.all_special_tokens)
-        nul = [token for token in _NUL if token in tokenizer.get_vocab()]
-        usable = (token for token in (*others, *nul) if token not in (None, tokenizer.eos_token))
-        tokenizer.pad_token = next(usable, None) or str(tokenizer.convert_ids_to_tokens(0))
+        unused = (*tokenizer.all_special_tokens, *_NUL, tokenizer.convert_ids_to_tokens(0))
+        known = tokenizer.get_vocab().keys() - {tokenizer.eos_token}
+        tokenizer.pad_token = next(token for token in unused if token in known)
     return tokenizer
 
 

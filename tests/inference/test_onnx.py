@@ -77,21 +77,6 @@ def test_torch_is_not_needed(graph):
     assert (done.stdout, done.returncode) == ("1.0\n", 0), done.stderr
 
 
-def test_ids_of_32_bits(copy):
-    model = onnx.load(copy / "model.onnx")
-    for put in model.graph.input:
-        put.type.tensor_type.elem_type = onnx.TensorProto.INT32
-        cast = onnx.helper.make_node(
-            "Cast", [put.name], [f"{put.name}64"], to=onnx.TensorProto.INT64
-        )
-        for node in model.graph.node:
-            node.input[:] = [f"{name}64" if name == put.name else name for name in node.input]
-        model.graph.node.insert(0, cast)
-    expected = probabilities(copy)
-    onnx.save(model, copy / "model.onnx")
-    np.testing.assert_allclose(probabilities(copy), expected, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     "name", ["model.onnx", "config.json", "tokenizer.json", "vocab.txt", "weights.pb"]
 )
