@@ -218,7 +218,7 @@ class BertScore:
                 vectors.clear()
             distinct = {text for item in batch for text in _texts(item)}
             new = sorted(distinct - vectors.keys(), key=lambda text: (-length[text], text))
-            for part in batches(new, read, lambda: run.tokens):
+            for part in batches(new, read, run.tokens):
                 safe = [texts[text] for text in part]
                 vectors.update(zip(part, _vectors(tokenizer, encoder, safe, room)))
             return np.array([_agreement(item, vectors) for item in batch])

@@ -12,7 +12,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -153,12 +153,12 @@ def _looked_up(stores: Iterable[Store], place: str, items: Sequence[Item]) -> li
     return known
 
 
-def batches(items: Sequence[Item], length: Any, tokens: Callable[[], int]) -> Iterator[list[Item]]:
-    """Yield batches of neighbours; the longest length times the number is at most ``tokens()``."""
+def batches(items: Sequence[Item], length: Any, tokens: int) -> Iterator[list[Item]]:
+    """Yield batches of neighbours; the longest length times the number is at most ``tokens``."""
     # ``length[item]`` is the number of an item's tokens; the longest items come first.
     start = 0
     while start < len(items):
-        size = max(1, tokens() // length[items[start]])
+        size = max(1, tokens // length[items[start]])
         yield list(items[start : start + size])
         start += size
 
@@ -192,23 +192,15 @@ def give_back() -> None:
 def _computed(
     items: Sequence[int], length: Sequence[int], work: Work[int], tokens: int, workers: int
 ) -> Generator[tuple[list[int], Values], None, None]:
-    """Yield batches with their values, [batch, k]; ``tokens`` are halved if memory is short."""
-    running: deque[tuple[list[int], Future[Values | None]]] = deque()
+    """Yield batches with their values, [batch, k]."""
+    running: deque[tuple[list[int], Future[Values]]] = deque()
 
     def scores(batch: list[int]) -> int:
         return len(batch) * length[batch[0]] ** 2
 
     def finished() -> tuple[list[int], Values]:
-        nonlocal tokens, workers
         batch, future = running.popleft()
         values = future.result()
-        if values is None:  # the next ones would not fit either
-            wait([each for _, each in running])
-            if len(batch) > 1:
-                tokens = min(tokens, length[batch[0]] * len(batch) // 2)
-            else:
-                workers = 0  # from now on, one batch at a time
-            values = _alone(work, batch)
         if not np.isfinite(values).all():
             raise ShroomError(
                 "the model returned a value that is not a finite number; try --precision float32 "
@@ -223,7 +215,7 @@ def _computed(
     one_thread = partial(torch.set_num_threads, 1) if torch else None
     pool = ThreadPoolExecutor(workers, "batch", initializer=one_thread)
     try:
-        for batch in batches(items, length, lambda: tokens):
+        for batch in batches(items, length, tokens):
             while running and (
                 len(running) > workers
                 or scores(batch) + sum(scores(each) for each, _ in running) > _MAX_SCORES
@@ -238,25 +230,18 @@ def _computed(
             torch.set_num_threads(before)
 
 
-def _values(work: Work[Item], batch: list[Item]) -> Values | None:
-    """Return the values of a batch, shape [batch, k], or ``None`` if memory does not suffice."""
+def _values(work: Work[Item], batch: list[Item]) -> Values:
+    """Return the values of a batch, shape [batch, k], in halves if memory does not suffice."""
     try:
         return np.asarray(work(batch), np.float64).reshape(len(batch), -1)
     except (MemoryError, RuntimeError) as error:
         if not lacks_memory(error):
             raise
-        return None  # without the error, which refers to the memory of the call
-
-
-def _alone(work: Work[Item], batch: list[Item]) -> Values:
-    """Return the values of a batch while nothing else is computed, in halves if it must be."""
-    values = _values(work, batch)
-    if values is not None:
-        return values
-    if len(batch) == 1:
-        raise ShroomError(
-            "a single datapoint does not fit into the device's memory; use --device cpu or a "
-            "smaller model"
-        )
+        if len(batch) == 1:
+            raise ShroomError(
+                "a single datapoint does not fit into the device's memory; use --device cpu or a "
+                "smaller model"
+            ) from error
+    # Here, the error no longer refers to the memory of the call.
     half = len(batch) // 2
-    return np.concatenate([_alone(work, batch[:half]), _alone(work, batch[half:])])
+    return np.concatenate([_values(work, batch[:half]), _values(work, batch[half:])])
