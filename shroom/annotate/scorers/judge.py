@@ -71,7 +71,6 @@ class Judge(Asking, Scorer):
         self._templates = TEMPLATES.read(template)
         self._model = self.asked(
             self.sampling(0.0, 8 if template == "word" else 512),
-            shorter="lower generation_chars",
             logprobs=self.top_logprobs or None,
             words=("yes", "no"),
         )

@@ -120,7 +120,6 @@ class Asking:
         sampling: Sampling,
         mode: str | None = None,
         *,
-        shorter: str = "",
         words: Sequence[str] = (),
         **more: Any,
     ) -> Local | Served:
@@ -128,8 +127,8 @@ class Asking:
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:
             return Local(name, self.revision, mode, sampling, words)
-        limits = self.timeout, self.retries
-        endpoint = Endpoint(self.endpoint, mode or "chat", self.api_key_env, *limits, shorter)
+        key, limits = self.api_key_env, (self.timeout, self.retries)
+        endpoint = Endpoint(self.endpoint, mode or "chat", key, *limits)
         served = name, self.revision, endpoint, sampling, self.budget, self.folder
         return Served(*served, self.concurrency, **more)
 

@@ -132,7 +132,6 @@ class Judge(Asking, Detector):
         self._model = self.asked(
             self.sampling(temperature, tokens, self.samples, self.seed),
             mode,
-            shorter="lower context_chars",
             words=("yes", "no"),
             logprobs=None if self.samples else logprobs,
             more=_PENALTY if official and completes else {},

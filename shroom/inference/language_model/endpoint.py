@@ -32,15 +32,13 @@ class Endpoint:
     """Sends requests to one URL. Many threads may use it at once."""
 
     # The library retries timeouts, broken connections and the statuses 408, 409, 429 and 5xx, after
-    # increasing waits or ``Retry-After``. ``shorter`` is advice if a request is refused as too
-    # long.
+    # increasing waits or ``Retry-After``.
 
     base: str
     mode: str = "chat"
     key_env: str = "OPENAI_API_KEY"
     timeout: float = 60.0
     retries: int = 5
-    shorter: str = "lower context_chars"
 
     def __post_init__(self) -> None:
         require("judge", "openai")
@@ -135,7 +133,7 @@ class Endpoint:
         if isinstance(error, openai.APITimeoutError):
             reason = f"no answer within {self.timeout:g} seconds"
         return (
-            f"{self.url}: {reason}{_attempts(error)}; check that the server is running and that "
+            f"{self.url}: {reason}; check that the server is running and that "
             "the URL is right (usually, it ends in /v1)"
         )
 
@@ -143,10 +141,10 @@ class Endpoint:
         code = error.status_code
         key = f"; set the environment variable {self.key_env} to your API key"
         name = "; check the name of the model, and that the URL ends in /v1"
-        hint = {401: key, 403: key, 404: name, 413: f"; {self.shorter}"}.get(code, "")
+        hint = {401: key, 403: key, 404: name}.get(code, "")
         if code in _RETRIED or code >= 500:
             hint = (
-                f"{_attempts(error)}; the answers received so far are stored, so run "
+                "; the answers received so far are stored, so run "
                 "again later, perhaps with a lower concurrency or a longer timeout"
             )
         return f"{self.url}: HTTP {code}: {message}{hint}"
@@ -160,27 +158,18 @@ class Endpoint:
         return False
 
 
-def _attempts(error: Any) -> str:
-    """Return a remark on the number of attempts, if there were several."""
-    retries = int(error.request.headers.get("x-stainless-retry-count", 0))
-    return f"; tried {retries + 1} times" if retries else ""
-
-
 def _base(url: str) -> str:
     """Return the URL without the path of a kind of request."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        usable = usable and not ("@" in parts.netloc or parts.query)
     except ValueError:  # such as a port beyond 65535
-        usable = None
+        usable = False
     if not usable or not url.isascii() or not url.isprintable() or " " in url:
         raise ShroomError(
-            f"endpoint: expected a URL such as http://localhost:8080/v1, got {show(url)}"
-        )
-    if parts.username is not None or parts.password is not None or parts.query:
-        raise ShroomError(
-            f"endpoint: the URL of {parts.hostname} must not contain a key; put the key into an "
-            "environment variable, and set api_key_env to the variable's name"
+            "endpoint: expected a URL such as http://localhost:8080/v1, without a key; put the key "
+            "into an environment variable, and set api_key_env to the variable's name"
         )
     return re.sub("(/chat)?/completions$", "", url.rstrip("/"))
 

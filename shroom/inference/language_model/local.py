@@ -212,10 +212,6 @@ class Local:
             return
         tokenizer = padded(hub.tokenizer(self.name, self.revision))
         template = getattr(tokenizer, "chat_template", None)
-        if self.mode == "chat" and not template:
-            raise ShroomError(
-                f"{self.name}: the tokenizer has no chat template; {_WITHOUT_TEMPLATE}"
-            )
         # Padding must not move the end of a prompt, where the answer begins.
         tokenizer.padding_side = "left"
         ids = [_ids_of(tokenizer, word) for word in self.words]
