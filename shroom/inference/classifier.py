@@ -142,20 +142,18 @@ class OnnxClassifier(Classifier):
     def __init__(self, name: str, graph: Path, run: Run) -> None:
         if not graph.is_file():
             raise ShroomError(f"{name}: no such file")
-        for folder in (graph.parent, graph.parent.parent):
-            if (folder / "config.json").is_file():
-                break
-        else:
+        folders = (graph.parent, graph.parent.parent)
+        folder = next((it for it in folders if (it / "config.json").is_file()), None)
+        if folder is None:
             raise ShroomError(
                 f"{name}: no config.json next to the graph or in the folder above; copy the "
                 "model's config.json and tokenizer files next to the graph"
             )
-        if run.device not in (None, "cpu"):
+        if run.device not in (None, "cpu") or run.precision not in (None, "float32"):
             raise ShroomError(
-                f"{name}: an ONNX graph runs only on the CPU; omit --device {run.device}"
+                f"{name}: an ONNX graph runs only on the CPU and has a fixed precision; omit "
+                "--device and --precision"
             )
-        if run.precision not in (None, "float32"):
-            raise ShroomError(f"{name}: an ONNX graph has a fixed precision; omit --precision")
         super().__init__(str(folder), None, "cpu", "float32")
         self._graph = graph
 
@@ -169,11 +167,6 @@ class OnnxClassifier(Classifier):
 
         def forward(arrays: Arrays) -> NDArray[Any]:
             (logits,) = run_graph(opened, [output], arrays, name)
-            if logits.ndim != 2:
-                raise ShroomError(
-                    f"{name}: expected the output {output} to have the shape [batch, classes], "
-                    f"got {list(logits.shape)}"
-                )
             return np.asarray(logits, np.float32)
 
         return forward

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from threading import Lock
 from typing import Any
@@ -88,18 +88,16 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
     return tokenizer
 
 
-def encoded(tokenizer: Any, texts: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
-    """Yield each distinct text with its token ids, without special tokens."""
-    options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
-    distinct = list(dict.fromkeys(texts))
-    for start in range(0, len(distinct), _SLICE):
-        part = distinct[start : start + _SLICE]
-        yield from zip(part, tokenizer(part, add_special_tokens=False, **options)["input_ids"])
-
-
 def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
     """Return the number of tokens of each distinct text, without special tokens."""
-    return {text: len(ids) for text, ids in encoded(tokenizer, texts)}
+    options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
+    number = dict.fromkeys(texts, 0)
+    distinct = list(number)
+    for start in range(0, len(distinct), _SLICE):
+        part = distinct[start : start + _SLICE]
+        ids = tokenizer(part, add_special_tokens=False, **options)["input_ids"]
+        number.update(zip(part, map(len, ids)))
+    return number
 
 
 class PairReader:

@@ -116,19 +116,14 @@ class Asking:
         return Sampling(temperature, self.max_tokens or max_tokens, seed=seed, **more)
 
     def asked(
-        self,
-        sampling: Sampling,
-        mode: str | None = None,
-        *,
-        words: Sequence[str] = (),
-        **more: Any,
+        self, sampling: Sampling, mode: str | None = None, *, words: Sequence[str] = (), **more: Any
     ) -> Local | Served:
         """Return the model: ``Served`` if there is an endpoint, otherwise ``Local``."""
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:
             return Local(name, self.revision, mode, sampling, words)
-        key, limits = self.api_key_env, (self.timeout, self.retries)
-        endpoint = Endpoint(self.endpoint, mode or "chat", key, *limits)
+        about = self.endpoint, mode or "chat", self.api_key_env, self.timeout, self.retries
+        endpoint = Endpoint(*about)
         served = name, self.revision, endpoint, sampling, self.budget, self.folder
         return Served(*served, self.concurrency, **more)
 
