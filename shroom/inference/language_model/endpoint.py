@@ -12,7 +12,7 @@ from typing import Any, Callable
 from urllib.parse import urlsplit
 
 from shroom.core.extras import require
-from shroom.core.problems import ShroomError, printable, show
+from shroom.core.problems import ShroomError, printable
 
 Body = dict[str, Any]
 
@@ -71,6 +71,7 @@ class Endpoint:
                 content = self._client.post(
                     self._path, cast_to=bytes, body=sent, options={"headers": headers}
                 )
+                return json.loads(content)
             except openai.APIStatusError as error:
                 message = _message(error)
                 if not self._omit(sent, error.status_code, message):  # a key may be any word
@@ -80,15 +81,6 @@ class Endpoint:
             except Exception as error:  # malformed headers may cause any error in the library
                 reason = self._clean(str(error)) or type(error).__name__
                 raise ShroomError(f"{self.url}: invalid response ({reason})") from error
-            else:
-                return self._decoded(content)
-
-    def _decoded(self, content: bytes) -> Any:
-        try:
-            return json.loads(content)
-        except (ValueError, RecursionError) as error:  # the latter if it is nested too deeply
-            start = show(self._clean(content.decode("utf-8", "replace"))[:200])
-            raise ShroomError(f"{self.url}: the response is not JSON: {start}") from error
 
     @cached_property
     def _client(self) -> Any:
@@ -133,8 +125,8 @@ class Endpoint:
         if isinstance(error, openai.APITimeoutError):
             reason = f"no answer within {self.timeout:g} seconds"
         return (
-            f"{self.url}: {reason}; check that the server is running and that "
-            "the URL is right (usually, it ends in /v1)"
+            f"{self.url}: {reason}; check that the server is running and that the URL is right "
+            "(usually, it ends in /v1)"
         )
 
     def _refusal(self, error: Any, message: str) -> str:

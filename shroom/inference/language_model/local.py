@@ -72,8 +72,6 @@ class Local:
         self._load(run.device)
         prompts = [self._framed(question.prompt) for question in questions]
         self._note_long(prompts, run)
-        if run.stores and self._content is None and not self.words:
-            run.note("the version of the model is unknown, so its answers are not stored")
         numbers = [question.number or 0 for question in questions]
         words = self._first_words(prompts, run) if self.words else {}
         done = 0

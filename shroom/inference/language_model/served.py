@@ -11,7 +11,6 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.language_model.model import (
@@ -158,13 +157,9 @@ class Served:
                 for note in self.endpoint.notes():
                     run.note(note)
         if waiting and not why:
-            kept = (
-                f"stored in {stores[-1].path}" if stores else "not stored, because cache is false"
-            )
             why = (
-                f"the next request might exceed max_cost {self.budget.most:g}; the answers to "
-                f"{done} of {counted(total, 'request')} are {kept}, and this run has cost about "
-                f"{self.budget.spent:.4g}; to continue, run again with a higher max_cost"
+                f"the next request might exceed max_cost {self.budget.most:g}; this run has cost "
+                f"about {self.budget.spent:.4g}; to continue, run again with a higher max_cost"
             )
         yield from ((key, ShroomError(why)) for key in waiting)
 
