@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.extras import install_hint
+from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
 from shroom.inference.compute import Item, Lengths, compute, lacks_memory, threads
@@ -193,12 +193,9 @@ def run_graph(opened: Any, outputs: list[str], batch: Arrays, name: str) -> list
 
 def session(graph: str | bytes, name: str, integers: Mapping[str, Any] | None = None) -> Any:
     """Return the session of a graph on one core; ``integers`` are external data by name."""
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise ShroomError(
-            f"{name}: this model needs onnxruntime and tokenizers: {install_hint('onnx')}"
-        ) from error
+    require("onnx", "onnxruntime", "tokenizers")
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1  # batches are computed side by side, one for each core

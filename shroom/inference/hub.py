@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from shroom.core.extras import install_hint
+from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.inference.store import PARTIAL
 
@@ -50,11 +50,7 @@ def config(name: str, revision: str | None = None) -> Any:
 
 
 def model(
-    kind: str,
-    name: str,
-    revision: str | None = None,
-    device: str | None = None,
-    precision: str = "float32",
+    kind: str, name: str, revision: str | None = None, device: str | None = None, dtype: str = ""
 ) -> Any:
     """Return a model in evaluation mode, on a device; its own code is never run."""
     automatic, trained_as = KINDS[kind]
@@ -75,7 +71,7 @@ def model(
         )
     device = device or best_device()
     try:
-        return loaded.to(device, getattr(import_module("torch"), precision)).eval()
+        return loaded.to(device, getattr(import_module("torch"), dtype or "float32")).eval()
     except (RuntimeError, AssertionError) as error:
         raise ShroomError(
             f"the model cannot run on --device {device} ({_first(error)}); use --device cpu or a "
@@ -173,15 +169,11 @@ def _place(name: str) -> str:
 
 
 def _transformers(*, torch: bool = True) -> Any:
-    try:
-        if torch:
-            import_module("torch")  # without it, transformers logs a long warning
-        import transformers
-    except ImportError as error:
-        raise ShroomError(
-            f"this detector needs torch and transformers: {install_hint('models')}; the default "
-            "detector, cross-encoder, needs neither"
-        ) from error
+    require("models", *(["torch"] if torch else []), "transformers")
+    if torch:
+        import_module("torch")  # without it, transformers logs a long warning
+    import transformers
+
     transformers.logging.set_verbosity_error()
     # It logs each of its tries; that none succeeded is reported once, by an exception.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)

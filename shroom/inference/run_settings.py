@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shroom.inference.store import Store
 
@@ -71,9 +71,7 @@ class Run:
 
     def bare(self) -> Run:
         """Return this run without its callbacks and stores, which belong to one process."""
-        return Run(
-            self.batch_tokens, self.device, precision=self.precision, in_sample=self.in_sample
-        )
+        return replace(self, report=_silent, note=_silent, stores=(), precisions=set())
 
 
 #: A run with the default settings.

@@ -77,7 +77,7 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
     # Causal classifiers score the last token that is not padding, or simply the last one, so the
     # padding must be neither the end token nor a token of any text.
     named = getattr(config, "pad_token_id", None)
-    valid = named is not None and 0 <= named < len(tokenizer)
+    valid = named in range(len(tokenizer))
     padding = tokenizer.convert_ids_to_tokens(named) if valid else None  # None in a gap, too
     if padding is not None:
         tokenizer.pad_token = padding
@@ -211,8 +211,6 @@ def _pieces(text: str, most: int, count: Count) -> tuple[list[Span], list[int]]:
     """Return the spans of a text's sentences, long ones in parts, and the tokens of each."""
     sentences = sentence_spans(text)
     sizes = _sizes(text, sentences, count)
-    if max(sizes) <= most:
-        return sentences, sizes
     pieces = [
         part
         for span, size in zip(sentences, sizes)
