@@ -58,11 +58,6 @@ class Classifier:
         """Maximum number of tokens of an item."""
         return longest(self.tokenizer, self.config)
 
-    @property
-    def workers(self) -> int:
-        """The number of batches at a time: one for each core, or one on a GPU."""
-        return threads() if self.device == "cpu" else 1
-
     def logits(
         self,
         items: Sequence[Item],
@@ -87,7 +82,7 @@ class Classifier:
             scope=scope,
             precision=self.precision,
             run=replace(run, device=self.device),
-            workers=self.workers,
+            workers=threads() if self.device == "cpu" else 1,
         )
 
     @cached_property

@@ -64,9 +64,8 @@ def model(
         key for key in loading["missing_keys"] if kind != "encoder" or "pooler" not in key
     )
     if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise ShroomError(
-            f"{name} was not trained as {trained_as}: its weights lack {missing[0]}{more}; specify "
+            f"{name} was not trained as {trained_as}: its weights lack {missing[0]}; specify "
             "another --model"
         )
     device = device or best_device()
@@ -178,8 +177,7 @@ def _transformers(*, torch: bool = True) -> Any:
     # It logs each of its tries; that none succeeded is reported once, by an exception.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()
-    watched = sys.stderr is not None and sys.stderr.isatty()
-    if watched and "HF_HUB_DISABLE_PROGRESS_BARS" not in os.environ:
+    if sys.stderr and sys.stderr.isatty() and "HF_HUB_DISABLE_PROGRESS_BARS" not in os.environ:
         import_module("huggingface_hub.utils").enable_progress_bars()  # downloads may take long
     return transformers
 

@@ -65,9 +65,8 @@ class Run:
         >>> Run(device="cuda:1").tokens, Run(64, "cuda").tokens
         (32768, 64)
         """
-        if self.batch_tokens is not None:
-            return self.batch_tokens
-        return BATCH_TOKENS.get((self.device or "cpu").partition(":")[0], BATCH_TOKENS["cpu"])
+        kind = (self.device or "cpu").partition(":")[0]
+        return self.batch_tokens or BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
 
     def bare(self) -> Run:
         """Return this run without its callbacks and stores, which belong to one process."""

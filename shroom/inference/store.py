@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import sqlite3
 import time
 import zlib
@@ -17,7 +18,6 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, ClassVar, Self, TypeVar
 
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 
 Key = TypeVar("Key")
@@ -173,12 +173,10 @@ class RunStore(Store):
         self.unfinished = self.unfinished or error is not None
         # A damaged file may still have values: counting them finds the damage.
         if self._database and not (self.unfinished and (self.n or self.is_damaged)):
-            try:
-                self.path.unlink(missing_ok=True)  # before another process may open it
-            except PermissionError:  # Windows removes no open file, whoever has it
+            if os.name == "nt":  # Windows removes no open file, whoever has it
                 self.close()
-                with suppress(PermissionError):
-                    self.path.unlink(missing_ok=True)
+            with suppress(PermissionError):
+                self.path.unlink(missing_ok=True)  # before another process may open it
         self.close()
 
     @property
@@ -218,9 +216,8 @@ def kept(
     # that cost money, an error is raised.
     with RunStore(path, note) as store:
         if refuse and not resume and (store.n or store.is_damaged):
-            found = counted(store.n, "result") if store.n else "unreadable results"
             raise ShroomError(
-                f"{store.path} contains {found} of an earlier run; add --resume to continue that "
+                f"{store.path} contains results of an earlier run; add --resume to continue that "
                 "run, or specify another output"
             )
         if not resume:

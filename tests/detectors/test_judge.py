@@ -305,7 +305,7 @@ def test_ones_own_templates(tmp_path):
     refuse(r"TS\.txt: cannot be read as UTF-8 text: .*No such file", asked, folder)
     (folder / "TS.txt").write_bytes(b"\xff\xfe{context}{sentence}")
     refuse("cannot be read as UTF-8 text", asked, folder)
-    refuse("did you mean 'support'", asked, "suport")
+    refuse("expected support, official, official-chat, a file or a folder", asked, "suport")
 
 
 # The settings

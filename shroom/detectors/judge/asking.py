@@ -93,7 +93,7 @@ class Asking:
         if self.model is None:
             raise ShroomError(self.needs_model)
         self.budget = Budget(self.price_in, self.price_out, self.max_cost)
-        if self.max_cost is not None and not self.budget.priced:
+        if self.max_cost is not None and None in (self.price_in, self.price_out):
             raise ShroomError(
                 "max_cost needs price_in and price_out, the prices per million tokens"
             )

@@ -33,8 +33,6 @@ from shroom.inference.tokenization import in_chat, padded
 Floats = NDArray[np.float64]
 #: Maximum number of tokens of a prompt, even if the model reads more.
 _LONGEST = 8192
-#: What to do if a chat template is missing or fails.
-_WITHOUT_TEMPLATE = 'use mode = "completion"'
 #: Stands for the logarithm of zero, since only finite numbers are stored.
 _NOTHING = -1e4
 #: Below this probability of all words together, the first token does not begin the answer.
@@ -190,8 +188,8 @@ class Local:
     def _framed(self, prompt: str) -> str:
         if self.mode == "completion":
             return prompt
-        turns = [("user", prompt)]
-        return in_chat(self._tokenizer, self.name, turns, asks=True, way_out=_WITHOUT_TEMPLATE)
+        turns, way_out = [("user", prompt)], 'use mode = "completion"'
+        return in_chat(self._tokenizer, self.name, turns, asks=True, way_out=way_out)
 
     def _opened(self, prompt: str) -> str:
         return opened_thought(prompt) if self.mode == "chat" else ""

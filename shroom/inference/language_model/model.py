@@ -17,6 +17,7 @@ from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, nearest
 from shroom.inference.language_model.reply import Reply
 from shroom.inference.store import Key, Store
+from shroom.inference.tokenization import plain
 
 #: The version of what is kept of an answer: answers of other versions are requested again.
 _VERSION = 1
@@ -58,8 +59,7 @@ class Template:
 
     def fill(self, **texts: str) -> str:
         """Return the prompt; unpaired surrogates become question marks."""
-        filled = "".join(text + (texts[place] if place else "") for text, place in self.parts)
-        return filled.encode("utf-8", "replace").decode("utf-8")
+        return plain("".join(text + (texts[place] if place else "") for text, place in self.parts))
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,16 @@ class TemplateKind:
         path = self.built_in.get(name, Path(name).expanduser())
         if path.is_dir():
             return {variant: self._parsed(path / f"{variant}.txt") for variant in self.variants}
-        if not path.exists():
-            raise ShroomError(
-                f"template {name}: no such file or folder;{nearest(name, self.built_in)} "
-                f"the built-in templates are {', '.join(self.built_in)}"
-            )
         return dict.fromkeys(self.variants, self._parsed(path))
 
     def _parsed(self, path: Path) -> Template:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise ShroomError(f"{path}: cannot be read as UTF-8 text: {error}") from error
+            raise ShroomError(
+                f"template {path}: cannot be read as UTF-8 text: {error}; expected "
+                f"{', '.join(self.built_in)}, a file or a folder"
+            ) from error
         # A file ends with a line break; a prompt that waits for the answer does not.
         return Template.parse(text.rstrip("\r\n"), str(path), self.places, self.needed)
 
@@ -128,9 +126,8 @@ class Estimate:
     def __str__(self) -> str:
         requests = counted(self.requests, "request")
         cached = f"{counted(self.cached, 'more answer')} from the cache"
-        cost = "unknown cost (set price_in and price_out)"
-        if self.cost is not None:
-            cost = f"an estimated cost of up to {self.cost:.4g}"
+        up_to = f"an estimated cost of up to {self.cost:.4g}" if self.cost is not None else ""
+        cost = up_to or "unknown cost (set price_in and price_out)"
         return (
             f"{requests} ({cached}), about {self.tokens_in} input tokens, at most "
             f"{self.tokens_out} output tokens, {cost}\n\n{self.prompt}"

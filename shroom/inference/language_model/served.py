@@ -51,11 +51,6 @@ class Budget:
     _ratio: float = 1.0
     _lock: Lock = field(default_factory=Lock)
 
-    @property
-    def priced(self) -> bool:
-        """Whether both prices are given."""
-        return None not in (self.price_in, self.price_out)
-
     def cost(self, into: float, out: float) -> float:
         """Return the cost of input and output tokens; 0 without prices."""
         return (into * (self.price_in or 0) + out * (self.price_out or 0)) / 1e6
@@ -126,7 +121,8 @@ class Served:
         known = stored(self._stores(run), self._scope, keys)
         new = [prompt for prompt, seed in keys if (prompt, seed) not in known]
         into, out = sum(map(tokens_in, new)), len(new) * self.sampling.max_tokens
-        cost = self.budget.cost(into, out) if self.budget.priced else None
+        unknown = None in (self.budget.price_in, self.budget.price_out)
+        cost = None if unknown else self.budget.cost(into, out)
         return Estimate(len(new), len(known), into, out, cost, keys[0][0] if keys else "")
 
     def _requested(
