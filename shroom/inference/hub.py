@@ -61,7 +61,7 @@ def model(
         loaded, loading = load(automatic, config=about, dtype="float32", output_loading_info=True)
     # An encoder's pooler is not used; all else that is missing would be random numbers.
     missing = sorted(
-        key for key in loading["missing_keys"] if kind != "encoder" or "pooler" not in key
+        it for it in loading["missing_keys"] if kind != "encoder" or "pooler" not in it
     )
     if missing:
         raise ShroomError(

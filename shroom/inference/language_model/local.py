@@ -69,7 +69,11 @@ class Local:
             return
         self._load(run.device)
         prompts = [self._framed(question.prompt) for question in questions]
-        self._note_long(prompts, run)
+        if long := sum(len(self._ids(prompt)) > self._most for prompt in prompts):
+            run.note(
+                f"{counted(long, 'prompt')} had to be truncated at the start, because the model "
+                f"reads at most {self._most} tokens"
+            )
         numbers = [question.number or 0 for question in questions]
         words = self._first_words(prompts, run) if self.words else {}
         done = 0
@@ -176,14 +180,6 @@ class Local:
         for special in self._tokenizer.all_special_tokens:
             text = text.replace(special, "")
         return found._replace(text=text)
-
-    def _note_long(self, prompts: Sequence[str], run: Run) -> None:
-        long = sum(len(self._ids(prompt)) > self._most for prompt in prompts)
-        if long:
-            run.note(
-                f"{counted(long, 'prompt')} had to be truncated at the start, because the model "
-                f"reads at most {self._most} tokens"
-            )
 
     def _framed(self, prompt: str) -> str:
         if self.mode == "completion":
