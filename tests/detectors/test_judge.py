@@ -24,7 +24,7 @@ from shroom.core.problems import ShroomError
 from shroom.core.registry import settings_of
 from shroom.detectors.judge import verdicts as answers
 from shroom.detectors.judge.detector import SUPPORT, Judge
-from shroom.inference.language_model.reply import reply_of
+from shroom.inference.language_model.model import reply_of
 from shroom.inference.run_settings import Run
 
 YES, NO = math.log(0.6), math.log(0.2)

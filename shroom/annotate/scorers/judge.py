@@ -25,8 +25,7 @@ from shroom.detectors.judge.verdicts import (
     verdict_of,
 )
 from shroom.detectors.settings import Count
-from shroom.inference.language_model.model import Question, TemplateKind, in_order
-from shroom.inference.language_model.reply import Reply
+from shroom.inference.language_model.model import Question, Reply, TemplateKind, in_order
 from shroom.inference.run_settings import Run
 
 _FOLDER = Path(__file__).parent / "templates"

@@ -30,8 +30,7 @@ from shroom.detectors.judge.verdicts import (
 )
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
-from shroom.inference.language_model.model import Estimate, Question, TemplateKind, in_order
-from shroom.inference.language_model.reply import Reply
+from shroom.inference.language_model.model import Estimate, Question, Reply, TemplateKind, in_order
 from shroom.inference.run_settings import RUN, Run
 from shroom.scoring.datapoint_files import read
 

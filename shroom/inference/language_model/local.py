@@ -20,13 +20,17 @@ from shroom.inference.compute import compute
 from shroom.inference.language_model.model import (
     Estimate,
     Question,
+    Reply,
     Sampling,
+    Step,
+    bare,
+    opened_thought,
     places_of,
+    reply,
     store,
     stored,
     tokens_in,
 )
-from shroom.inference.language_model.reply import Reply, Step, bare, opened_thought, reply
 from shroom.inference.run_settings import RUN, Run
 from shroom.inference.tokenization import in_chat, padded
 

@@ -16,13 +16,14 @@ from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.language_model.model import (
     Estimate,
     Question,
+    Reply,
     Sampling,
     places_of,
+    reply_of,
     store,
     stored,
     tokens_in,
 )
-from shroom.inference.language_model.reply import Reply, reply_of
 from shroom.inference.run_settings import RUN, Run
 from shroom.inference.store import RunStore, Store
 
