@@ -170,7 +170,7 @@ def test_reward_by_hand(rewards, form, template):
         ("selfcheck", {"methods": ["ngram", "nli"]}, "nli needs a model; set nli_model"),
         ("selfcheck", {"methods": "bertscore"}, "bertscore needs a model; set encoder"),
         ("judge", {}, "the scorer 'judge' needs a model"),
-        ("judge", {"model": "m", "template": "raeson"}, "did you mean 'reason'"),
+        ("judge", {"model": "m", "template": "raeson"}, "expected reason, "),
         ("judge", {"model": "m", "template": "reason"}, "needs an endpoint"),
         ("judge", {"model": "m", "top_logprobs": 21}, "top_logprobs: expected"),
         ("judge", {"model": "m", "endpiont": "m"}, "did you mean 'endpoint'"),
