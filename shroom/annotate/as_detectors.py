@@ -20,6 +20,7 @@ from shroom.datasets.dreamcatcher import NORMAL, Generation, Question
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import File, Name, Share, Text
+from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.logistic import sigmoid
 
@@ -94,6 +95,11 @@ class Reward(ScorerDetector):
     revision: Name | None = None
     template: Text | None = None
     threshold: Share = 0.5  # the label is Hallucination if p is greater
+
+    @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the reward model's card declares."""
+        return hub.languages([self.model], [self.revision])
 
     def p_from(self, scores: Values) -> Values:
         return np.asarray(sigmoid(-scores))

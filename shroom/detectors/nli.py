@@ -94,6 +94,11 @@ class NLI(Detector):
         return np.asarray(np.mean(p, axis=0))
 
     @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the card of each model declares."""
+        return hub.languages(self.model, self._revisions)
+
+    @property
     def identity(self) -> str:
         return "+".join(map(hub.identity, self.model, self._revisions))
 

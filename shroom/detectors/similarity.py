@@ -121,6 +121,11 @@ class Similarity(JSONDetector):
         return premises(datapoint, rule=state.rule, multilingual=state.multilingual)
 
     @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the encoder's card declares."""
+        return hub.languages([self._distance.encoder], [self._distance.revision])
+
+    @property
     def identity(self) -> str:
         """The identity of the encoder, and a digest of the curves."""
         state = self._distance

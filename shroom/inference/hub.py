@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
@@ -149,6 +149,27 @@ def scope(about: str, name: str, revision: str | None, *more: str) -> str | None
     known = content(name, revision)
     versions = library_versions(*more, "tokenizers", "transformers", "torch")
     return known and f"{about} {known} {versions}"
+
+
+def languages(names: Sequence[str], revisions: Sequence[str | None]) -> tuple[str, ...]:
+    """Return the codes of the languages that all cards with languages have in common."""
+    declared = [_languages(*model) for model in zip(names, revisions)]
+    known = [codes for codes in declared if codes is not None]
+    return tuple(sorted(set.intersection(*known))) if known else ()
+
+
+def _languages(name: str, revision: str | None) -> set[str] | None:
+    """Return the codes of languages in a model's card; ``None`` if it has none."""
+    library, folder = import_module("huggingface_hub"), Path(_place(name))
+    try:
+        if folder.is_dir():
+            card = folder / "README.md"
+        else:
+            card = library.hf_hub_download(name, "README.md", revision=revision)
+        declared = library.metadata_load(card)["language"]
+    except Exception:  # noqa: BLE001 - without a card or a network there is no note
+        return None
+    return set(re.findall(r"\b[a-z]{2,3}\b", str(declared)))
 
 
 def onnx_file(name: str) -> Path | None:

@@ -4,9 +4,11 @@ import json
 
 import pytest
 from conftest import DATA, SAMPLE, write_json
+from tiny_models import encoder, nli_model
 
 from shroom.core.datapoint import premises
 from shroom.detectors.languages import is_foreign
+from shroom.inference import hub
 from shroom.scoring.datapoint_files import read
 
 FOREIGN = [
@@ -40,11 +42,46 @@ def test_other_languages_may_be_expected(languages, foreign):
     assert {code for code, text in texts.items() if is_foreign(text, languages)} == foreign
 
 
+@pytest.mark.parametrize(
+    ("card", "codes"),
+    [
+        ("---\nlanguage: en\nlicense: mit\n---\n# A model", ("en",)),
+        ("---\nlanguage:\n- en\n- de\ntags:\n- fr\n---\n", ("de", "en")),
+        ('---\ntags: [x]\nlanguage: ["sv", en]\n---\n', ("en", "sv")),
+        ("---\nlanguage: multilingual\n---\n", ()),
+        ("---\nlicense: mit\n---\nlanguage: en", ()),
+        ("language: en", ()),
+        ("", ()),
+        (None, ()),
+    ],
+)
+def test_the_languages_of_a_card(tmp_path, card, codes):
+    if card is not None:
+        (tmp_path / "README.md").write_text(card, encoding="utf-8")
+    assert hub.languages([str(tmp_path)], [None]) == codes
+
+
 @pytest.fixture
 def data(tmp_path):
     texts = [*FOREIGN[:3], *ENGLISH[:2]]
     rows = [{"hyp": text, "src": text, "tgt": text, "task": "PG"} for text in texts]
     return write_json(tmp_path / "val.model-agnostic.json", rows)
+
+
+@pytest.mark.parametrize("name", ["nli", "similarity"])
+def test_items_in_other_languages_are_counted(name, data, tmp_path, shroom):
+    folder = {"nli": nli_model, "similarity": encoder}[name](tmp_path / "model")
+    for card, n in (("en", 3), ("ja", 4), (None, 0)):
+        if card:
+            (folder / "README.md").write_text(f"---\nlanguage: {card}\n---\n", encoding="utf-8")
+        else:
+            (folder / "README.md").unlink()
+        code, out, err = shroom("predict", name, data, "--model", folder, "-o", "-")
+        assert code == 0
+        assert len(json.loads(out)) == 5
+        note = f"val.model-agnostic.json: p may be unreliable for {n} of 5 items, because"
+        assert (note in err) == (n > 0)
+        assert ("p may be unreliable" in err) == (n > 0)
 
 
 @pytest.mark.parametrize("given", [[], ["lexical"]])

@@ -30,6 +30,7 @@ from shroom.detectors.judge.verdicts import (
 )
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
+from shroom.inference import hub
 from shroom.inference.language_model.model import Estimate, Question, Reply, TemplateKind, in_order
 from shroom.inference.run_settings import RUN, Run
 from shroom.scoring.datapoint_files import read
@@ -194,6 +195,11 @@ class Judge(Asking, Detector):
         context = self.premises(point)[0][: self.context_chars]
         answer = "no" if point.label is Label.HALLUCINATION else "yes"
         return f"Context: {context}\nSentence: {point.hyp}\nAnswer: {answer}\n\n"
+
+    @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the card of a model on this machine declares."""
+        return () if self.endpoint else hub.languages([str(self.model)], [self.revision])
 
     @property
     def identity(self) -> str:
