@@ -591,6 +591,15 @@ def test_fields_that_a_server_refuses_are_left_out(serve, judge, refused, notes,
         assert server.bodies[-1]["max_completion_tokens"] == 8
 
 
+def test_requests_keep_to_a_rate(serve, judge, monkeypatch):
+    made = judge(serve(lambda *_: chat("no")).url, per_minute=120)
+    waits = []
+    monkeypatch.setattr("shroom.inference.language_model.endpoint.monotonic", lambda: 5.0)
+    monkeypatch.setattr(made._model.endpoint.stopped, "wait", waits.append)
+    made.p(points(3))
+    assert sorted(waits) == [0, 0.5, 1]
+
+
 # The key
 
 

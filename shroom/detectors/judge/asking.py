@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +53,8 @@ class Asking:
         Number of concurrent requests.
     retries : int
         Maximum number of retries of a request.
+    per_minute : float, optional
+        Maximum number of requests per minute.
     timeout : float
         Seconds to wait for the server.
     cache : path or bool, optional
@@ -82,6 +85,7 @@ class Asking:
     api_key_env: Text = "OPENAI_API_KEY"
     concurrency: Annotated[int, Meta(ge=1, le=256)] = 8
     retries: Annotated[int, Meta(ge=0, le=100)] = 5
+    per_minute: Annotated[float, Meta(ge=1e-3, le=sys.float_info.max)] | None = None
     timeout: Annotated[float, Meta(ge=0.001, le=86_400)] = 60.0
     cache: Annotated[str | bool, Meta(title="a folder, or true or false")] | None = None
     price_in: Positive | None = None
@@ -122,8 +126,8 @@ class Asking:
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:
             return Local(name, self.revision, mode, sampling, words)
-        about = self.endpoint, mode or "chat", self.api_key_env, self.timeout, self.retries
-        endpoint = Endpoint(*about)
+        limits = self.timeout, self.retries, self.per_minute
+        endpoint = Endpoint(self.endpoint, mode or "chat", self.api_key_env, *limits)
         served = name, self.revision, endpoint, sampling, self.budget, self.folder
         return Served(*served, self.concurrency, **more)
 

@@ -8,6 +8,7 @@ import re
 import threading
 from dataclasses import dataclass
 from functools import cached_property
+from time import monotonic
 from typing import Any, Callable
 from urllib.parse import urlsplit
 
@@ -39,6 +40,7 @@ class Endpoint:
     key_env: str = "OPENAI_API_KEY"
     timeout: float = 60.0
     retries: int = 5
+    per_minute: float | None = None
 
     def __post_init__(self) -> None:
         require("judge", "openai")
@@ -46,6 +48,7 @@ class Endpoint:
         self._path = "/chat/completions" if self.chat else "/completions"
         self.url = self.base + self._path
         self.stopped = threading.Event()
+        self._next, self._lock = 0.0, threading.Lock()
         self._omitted: dict[str, bool] = {}  # by the names of _REFUSED: whether the user knows
 
     def notes(self) -> list[str]:
@@ -99,7 +102,12 @@ class Endpoint:
         )
 
     def _before_sending(self, _request: object) -> None:
-        """Send nothing more, not even retries, if the run is being stopped."""
+        """Wait for the next turn of the rate limit; called for retries too."""
+        with self._lock:
+            now = monotonic()
+            turn = max(now, self._next)
+            self._next = turn + (60 / self.per_minute if self.per_minute else 0)
+        self.stopped.wait(turn - now)
         if self.stopped.is_set():
             raise Interrupted
 
