@@ -85,7 +85,7 @@ class Generator(Asking):
     def __post_init__(self) -> None:
         super().__post_init__()
         sampling = self.sampling(0.8, 512, seed=self.seed, top_p=self.top_p)
-        self._model = self.asked(sampling, shorter="give shorter prompts", unsent=self.unsent)
+        self._model = self.asked(sampling, unsent=self.unsent)
 
     def cost(self, items: Sequence[Item], run: Run) -> str:
         """Return a sentence about the number and the cost of the requests; none is sent."""

@@ -24,8 +24,7 @@ from shroom.detectors.judge.verdicts import (
     step_of_verdict,
     verdict_of,
 )
-from shroom.inference.language_model.model import Prompt, Question, TemplateKind
-from shroom.inference.language_model.reply import Reply
+from shroom.inference.language_model.model import Question, Reply, TemplateKind
 from shroom.inference.run_settings import Run
 
 _FOLDER = Path(__file__).parent / "templates"
@@ -69,10 +68,8 @@ class Judge(Asking, Scorer):
         self._templates = TEMPLATES.read(template)
         self._model = self.asked(
             self.sampling(0.0, 8 if template == "word" else 512),
-            shorter="shorten the generation",
             logprobs=self.top_logprobs or None,
             words=("yes", "no"),
-            cut="generation",
         )
 
     @cached_property
@@ -105,8 +102,8 @@ class Judge(Asking, Scorer):
         questions = []
         for question, answer, generation in items:
             template = self._templates[CHINESE if language_of([question]) == CHINESE else ENGLISH]
-            others = (("question", question), ("answer", answer))
-            questions.append(Question(Prompt(template, "generation", generation, others)))
+            filled = template.fill(question=question, answer=answer, generation=generation)
+            questions.append(Question(filled))
         return questions
 
 

@@ -84,7 +84,7 @@ class Job:
     def write(self, text: str, what: str) -> None:
         write_atomically(self.output, text)
         budget = self.generator.budget
-        cost = f"; this run has cost about {budget.spent:.4g}" if budget.priced else ""
+        cost = f"; this run has cost about {budget.spent:.4g}" if budget.spent else ""
         say([f"wrote {what} to {self.output}{cost}"])
 
 

@@ -168,7 +168,7 @@ class BertScore:
             distinct = {text for item in batch for texts in item for text in texts}
             order = sorted(distinct, key=lambda text: (-length[text], text))
             vectors: dict[str, NDArray[np.float32]] = {}
-            for part in batches(order, length, lambda: run.tokens):
+            for part in batches(order, length, run.tokens):
                 safe = [read[text] for text in part]
                 vectors.update(zip(part, _vectors(tokenizer, encoder, safe, room)))
             return np.array([_agreement(item, vectors) for item in batch])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,21 +13,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.extras import install_hint
+from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
 from shroom.inference.compute import Item, Lengths, compute, lacks_memory, threads
-from shroom.inference.run_settings import PRECISIONS, Run
+from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import longest, padded
 
 Arrays = Mapping[str, NDArray[Any]]
 Forward = Callable[[Arrays], NDArray[Any]]
-
-_INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-
-#: In the configuration of models whose state depends on the lengths of texts: the kind of
-#: attention, or how positions are counted.
-_CHANGING = re.compile(r'"model_type": "big_?bird|"(rope_)?type": "(dynamic|longrope)"')
 
 
 def load(kind: str, name: str, revision: str | None, run: Run) -> Classifier:
@@ -51,7 +44,6 @@ class Classifier:
         self.device, self.precision = device, precision
         self._folder, self._revision = folder, revision
         self.config = hub.config(folder, revision)
-        self._identity = hub.identity(folder, revision, self.config)
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -66,12 +58,6 @@ class Classifier:
         """Maximum number of tokens of an item."""
         return longest(self.tokenizer, self.config)
 
-    @property
-    def workers(self) -> int:
-        """The number of batches at a time: one on a GPU, or if the model changes as it computes."""
-        about = self.config.to_json_string(use_diff=False) if self.runtime == "torch" else ""
-        return 1 if self.device != "cpu" or _CHANGING.search(about) else threads()
-
     def logits(
         self,
         items: Sequence[Item],
@@ -85,9 +71,7 @@ class Classifier:
         forward = self.forward  # it is loaded once, before there are threads
 
         def scope() -> str | None:
-            # If the files have changed since they were read, their digest is not of the weights.
-            unchanged = hub.identity(self._folder, self._revision, self.config) == self._identity
-            content = self.content() if unchanged else None
+            content = self.content()
             versions = hub.library_versions("tokenizers", "transformers", self.runtime)
             return content and f"{reading} {content} {self.room} {self.device} {versions}"
 
@@ -98,7 +82,7 @@ class Classifier:
             scope=scope,
             precision=self.precision,
             run=replace(run, device=self.device),
-            workers=self.workers,
+            workers=threads() if self.device == "cpu" else 1,
         )
 
     @cached_property
@@ -122,9 +106,6 @@ class TorchClassifier(Classifier):
                 "precision int8 is available only for the detector cross-encoder; use float32, "
                 "bfloat16 or float16"
             )
-        if run.precision not in (None, *PRECISIONS):
-            options = ", ".join(PRECISIONS)
-            raise ShroomError(f"precision: expected one of {options}, got {run.precision}")
         device, precision = run.device or hub.best_device(), run.precision or "float32"
         super().__init__(name, revision, device, precision)
         self._kind = kind
@@ -135,16 +116,7 @@ class TorchClassifier(Classifier):
 
         if torch.get_num_threads() > threads():  # if it is called by itself
             torch.set_num_threads(threads())
-        try:
-            model = hub.model(self._kind, self._folder, self._revision, self.device)
-            model = model.to(getattr(torch, self.precision))
-        except Exception as error:
-            if not lacks_memory(error):
-                raise
-            raise ShroomError(
-                "the model does not fit into the device's memory; use --device cpu or a smaller "
-                "model"
-            ) from error
+        model = hub.model(self._kind, self._folder, self._revision, self.device, self.precision)
         model.config.pad_token_id = self.tokenizer.pad_token_id  # it may name none, or -1
         takes = inspect.signature(model.forward).parameters.keys()
 
@@ -165,20 +137,18 @@ class OnnxClassifier(Classifier):
     def __init__(self, name: str, graph: Path, run: Run) -> None:
         if not graph.is_file():
             raise ShroomError(f"{name}: no such file")
-        for folder in (graph.parent, graph.parent.parent):
-            if (folder / "config.json").is_file():
-                break
-        else:
+        folders = (graph.parent, graph.parent.parent)
+        folder = next((it for it in folders if (it / "config.json").is_file()), None)
+        if folder is None:
             raise ShroomError(
                 f"{name}: no config.json next to the graph or in the folder above; copy the "
                 "model's config.json and tokenizer files next to the graph"
             )
-        if run.device not in (None, "cpu"):
+        if run.device not in (None, "cpu") or run.precision not in (None, "float32"):
             raise ShroomError(
-                f"{name}: an ONNX graph runs only on the CPU; omit --device {run.device}"
+                f"{name}: an ONNX graph runs only on the CPU and has a fixed precision; omit "
+                "--device and --precision"
             )
-        if run.precision not in (None, "float32"):
-            raise ShroomError(f"{name}: an ONNX graph has a fixed precision; omit --precision")
         super().__init__(str(folder), None, "cpu", "float32")
         self._graph = graph
 
@@ -192,11 +162,6 @@ class OnnxClassifier(Classifier):
 
         def forward(arrays: Arrays) -> NDArray[Any]:
             (logits,) = run_graph(opened, [output], arrays, name)
-            if logits.ndim != 2:
-                raise ShroomError(
-                    f"{name}: expected the output {output} to have the shape [batch, classes], "
-                    f"got {list(logits.shape)}"
-                )
             return np.asarray(logits, np.float32)
 
         return forward
@@ -209,26 +174,23 @@ class OnnxClassifier(Classifier):
 
 def run_graph(opened: Any, outputs: list[str], batch: Arrays, name: str) -> list[NDArray[Any]]:
     """Return the outputs of a session for a batch; ``name`` is the graph's name in messages."""
-    dtypes = {put.name: _INTEGERS.get(put.type) for put in opened.get_inputs()}
-    missing = [put for put, dtype in dtypes.items() if put not in batch or dtype is None]
+    names = [put.name for put in opened.get_inputs()]
+    missing = [put for put in names if put not in batch]
     if missing:
         raise ShroomError(
             f"{name}: the graph needs {', '.join(missing)}, but the tokenizer returns "
             f"{', '.join(batch)}; export the model for text classification, with its own tokenizer"
         )
-    inputs = {put: batch[put].astype(dtype, copy=False) for put, dtype in dtypes.items()}
+    inputs = {put: batch[put] for put in names}
     with _runtime_errors(f"{name}: ONNX Runtime cannot run the graph"):
         return list(opened.run(outputs, inputs))
 
 
 def session(graph: str | bytes, name: str, integers: Mapping[str, Any] | None = None) -> Any:
     """Return the session of a graph on one core; ``integers`` are external data by name."""
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise ShroomError(
-            f"{name}: this model needs onnxruntime and tokenizers: {install_hint('onnx')}"
-        ) from error
+    require("onnx", "onnxruntime", "tokenizers")
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1  # batches are computed side by side, one for each core

@@ -12,7 +12,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
@@ -21,11 +21,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.core.version import __version__
 from shroom.inference.run_settings import Run
-from shroom.inference.store import RunStore, Store
+from shroom.inference.store import Store
 
 Item = TypeVar("Item")
 Work = Callable[[list[Item]], NDArray[Any]]
@@ -113,7 +112,7 @@ def compute(
         run.note("the version of the model is unknown, so its results are not stored")
         stores = ()
     place = f"{__version__} {precision} {content}"
-    known = _looked_up(stores, place, distinct, run.note)  # bytes need less memory than arrays
+    known = _looked_up(stores, place, distinct)  # bytes need less memory than arrays
     missing = np.array([number for number, value in enumerate(known) if not value], np.intp)
     order = missing[np.argsort(-length[missing], kind="stable")].tolist()
     done = len(distinct) - len(order)
@@ -125,8 +124,6 @@ def compute(
         for n, (batch, values) in enumerate(computed, start=1):
             for number, value in zip(batch, values):
                 known[number] = value.tobytes()
-            if n == 1:
-                _check_widths(known)
             for store in stores:
                 store.put(place, {distinct[number]: known[number] for number in batch})
             done += len(batch)
@@ -134,22 +131,16 @@ def compute(
             if n % _BATCHES_BETWEEN_TRIMS == 0:
                 give_back()
     run.precisions.add(precision)
-    _check_widths(known)
+    if len(set(map(len, known))) > 1:
+        raise ShroomError(
+            "the stored results of the earlier run cannot be used here; omit --resume"
+        )
     found = np.frombuffer(b"".join(known)).reshape(len(known), -1)
     known.clear()
     return found[row]
 
 
-def _check_widths(known: Iterable[bytes]) -> None:
-    if len({len(value) for value in known if value}) > 1:
-        raise ShroomError(
-            "the stored results of the earlier run cannot be used here; omit --resume"
-        )
-
-
-def _looked_up(
-    stores: Iterable[Store], place: str, items: Sequence[Item], note: Callable[[str], None]
-) -> list[bytes]:
+def _looked_up(stores: Iterable[Store], place: str, items: Sequence[Item]) -> list[bytes]:
     """Return the stored values of each item; empty if it has none."""
     known = [b""] * len(items)
     for store in stores:
@@ -159,19 +150,15 @@ def _looked_up(
             values = store.get(place, [items[number] for number in part])
             for number in part:
                 known[number] = values.get(items[number], b"")
-        found = len(missing) - known.count(b"")
-        if found and not isinstance(store, RunStore):
-            total = counted(len(items), "result")
-            note(f"the cache of earlier runs contained {found} of {total}")
     return known
 
 
-def batches(items: Sequence[Item], length: Any, tokens: Callable[[], int]) -> Iterator[list[Item]]:
-    """Yield batches of neighbours; the longest length times the number is at most ``tokens()``."""
+def batches(items: Sequence[Item], length: Any, tokens: int) -> Iterator[list[Item]]:
+    """Yield batches of neighbours; the longest length times the number is at most ``tokens``."""
     # ``length[item]`` is the number of an item's tokens; the longest items come first.
     start = 0
     while start < len(items):
-        size = max(1, tokens() // length[items[start]])
+        size = max(1, tokens // length[items[start]])
         yield list(items[start : start + size])
         start += size
 
@@ -205,23 +192,15 @@ def give_back() -> None:
 def _computed(
     items: Sequence[int], length: Sequence[int], work: Work[int], tokens: int, workers: int
 ) -> Generator[tuple[list[int], Values], None, None]:
-    """Yield batches with their values, [batch, k]; ``tokens`` are halved if memory is short."""
-    running: deque[tuple[list[int], Future[Values | None]]] = deque()
+    """Yield batches with their values, [batch, k]."""
+    running: deque[tuple[list[int], Future[Values]]] = deque()
 
     def scores(batch: list[int]) -> int:
         return len(batch) * length[batch[0]] ** 2
 
     def finished() -> tuple[list[int], Values]:
-        nonlocal tokens, workers
         batch, future = running.popleft()
         values = future.result()
-        if values is None:  # the next ones would not fit either
-            wait([each for _, each in running])
-            if len(batch) > 1:
-                tokens = min(tokens, length[batch[0]] * len(batch) // 2)
-            else:
-                workers = 0  # from now on, one batch at a time
-            values = _alone(work, batch)
         if not np.isfinite(values).all():
             raise ShroomError(
                 "the model returned a value that is not a finite number; try --precision float32 "
@@ -236,7 +215,7 @@ def _computed(
     one_thread = partial(torch.set_num_threads, 1) if torch else None
     pool = ThreadPoolExecutor(workers, "batch", initializer=one_thread)
     try:
-        for batch in batches(items, length, lambda: tokens):
+        for batch in batches(items, length, tokens):
             while running and (
                 len(running) > workers
                 or scores(batch) + sum(scores(each) for each, _ in running) > _MAX_SCORES
@@ -251,25 +230,18 @@ def _computed(
             torch.set_num_threads(before)
 
 
-def _values(work: Work[Item], batch: list[Item]) -> Values | None:
-    """Return the values of a batch, shape [batch, k], or ``None`` if memory does not suffice."""
+def _values(work: Work[Item], batch: list[Item]) -> Values:
+    """Return the values of a batch, shape [batch, k], in halves if memory does not suffice."""
     try:
         return np.asarray(work(batch), np.float64).reshape(len(batch), -1)
     except (MemoryError, RuntimeError) as error:
         if not lacks_memory(error):
             raise
-        return None  # without the error, which refers to the memory of the call
-
-
-def _alone(work: Work[Item], batch: list[Item]) -> Values:
-    """Return the values of a batch while nothing else is computed, in halves if it must be."""
-    values = _values(work, batch)
-    if values is not None:
-        return values
-    if len(batch) == 1:
-        raise ShroomError(
-            "a single datapoint does not fit into the device's memory; use --device cpu or a "
-            "smaller model"
-        )
+        if len(batch) == 1:
+            raise ShroomError(
+                "a single datapoint does not fit into the device's memory; use --device cpu or a "
+                "smaller model"
+            ) from error
+    # Here, the error no longer refers to the memory of the call.
     half = len(batch) // 2
-    return np.concatenate([_alone(work, batch[:half]), _alone(work, batch[half:])])
+    return np.concatenate([_values(work, batch[:half]), _values(work, batch[half:])])

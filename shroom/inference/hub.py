@@ -8,14 +8,14 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from shroom.core.extras import install_hint
-from shroom.core.problems import ShroomError, show
+from shroom.core.extras import require
+from shroom.core.problems import ShroomError
 from shroom.inference.store import PARTIAL
 
 #: The kinds of models: the class of transformers that loads one, and what it was trained as.
@@ -25,26 +25,12 @@ KINDS = {
     "reward": ("AutoModelForSequenceClassification", "a reward model"),
     "causal": ("AutoModelForCausalLM", "a language model"),
 }
-#: A name on the hub: one part or two.
-_ON_THE_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 #: A tokenizer with fewer words has no vocabulary.
 _FEWEST_WORDS = 8
 #: The names of files of weights of transformers.
 _WEIGHTS = re.compile(r"(pytorch_)?model.*\.(safetensors|bin)(\.index\.json)?")
 #: The endings of files that are never read of a model's folder.
 _UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
-#: The most layers (the largest public models have under 200), words or positions (10 million), and
-#: width, heads or classes (under 110,000).
-_BOUNDS = (
-    (re.compile(r"layers?$|hidden_groups$|inner_group_num$"), 1000),
-    (re.compile(r"(vocab_size|positions?|position_embeddings)$"), 20_000_000),
-    (
-        re.compile(
-            r"((hidden|intermediate|embedding)_size|dim|heads?|labels)$|^d_|^n_(embd|inner)$"
-        ),
-        200_000,
-    ),
-)
 
 
 def tokenizer(name: str, revision: str | None = None) -> Any:
@@ -63,8 +49,10 @@ def config(name: str, revision: str | None = None) -> Any:
         return load("AutoConfig")
 
 
-def model(kind: str, name: str, revision: str | None = None, device: str | None = None) -> Any:
-    """Return a model in evaluation mode, in float32, on a device; its own code is never run."""
+def model(
+    kind: str, name: str, revision: str | None = None, device: str | None = None, dtype: str = ""
+) -> Any:
+    """Return a model in evaluation mode, on a device; its own code is never run."""
     automatic, trained_as = KINDS[kind]
     with _loader(name, revision, "model") as load:
         about = load("AutoConfig")
@@ -73,20 +61,20 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
         loaded, loading = load(automatic, config=about, dtype="float32", output_loading_info=True)
     # An encoder's pooler is not used; all else that is missing would be random numbers.
     missing = sorted(
-        key for key in loading["missing_keys"] if kind != "encoder" or "pooler" not in key
+        it for it in loading["missing_keys"] if kind != "encoder" or "pooler" not in it
     )
     if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise ShroomError(
-            f"{name} was not trained as {trained_as}: its weights lack {missing[0]}{more}; specify "
+            f"{name} was not trained as {trained_as}: its weights lack {missing[0]}; specify "
             "another --model"
         )
     device = device or best_device()
     try:
-        return loaded.to(device).eval()
+        return loaded.to(device, getattr(import_module("torch"), dtype or "float32")).eval()
     except (RuntimeError, AssertionError) as error:
         raise ShroomError(
-            f"--device {device} is not available on this machine: {_first(error)}"
+            f"the model cannot run on --device {device} ({_first(error)}); use --device cpu or a "
+            "smaller model"
         ) from error
 
 
@@ -100,12 +88,11 @@ def best_device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def identity(name: str, revision: str | None = None, config: Any = None) -> str:
-    """Return a digest of a folder's file names, sizes and times, or else a commit or revision."""
+def identity(name: str, revision: str | None = None) -> str:
+    """Return a digest of a folder's file names, sizes and times, or else the revision."""
     folder = Path(_place(name))
     if not folder.is_dir():
-        commit = getattr(config, "_commit_hash", None)
-        return f"{name}@{commit or revision or 'main'}"
+        return f"{name}@{revision or 'main'}"
     files = (
         f"{path.relative_to(folder).as_posix()} {size} {modified}\n"
         for path, size, modified in _files(folder.rglob("*"))
@@ -202,36 +189,18 @@ def _place(name: str) -> str:
 
 
 def _transformers(*, torch: bool = True) -> Any:
-    try:
-        if torch:
-            import_module("torch")  # without it, transformers logs a long warning
-        import transformers
-    except ImportError as error:
-        raise ShroomError(
-            f"this detector needs torch and transformers: {install_hint('models')}; the default "
-            "detector, cross-encoder, needs neither"
-        ) from error
+    require("models", *(["torch"] if torch else []), "transformers")
+    if torch:
+        import_module("torch")  # without it, transformers logs a long warning
+    import transformers
+
     transformers.logging.set_verbosity_error()
     # It logs each of its tries; that none succeeded is reported once, by an exception.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     transformers.utils.logging.disable_progress_bar()
-    watched = sys.stderr is not None and sys.stderr.isatty()
-    if watched and "HF_HUB_DISABLE_PROGRESS_BARS" not in os.environ:
+    if sys.stderr and sys.stderr.isatty() and "HF_HUB_DISABLE_PROGRESS_BARS" not in os.environ:
         import_module("huggingface_hub.utils").enable_progress_bars()  # downloads may take long
     return transformers
-
-
-def _check_sizes(config: dict[str, Any], name: str) -> None:
-    """Raise if sizes are larger than any model's: creating it could exhaust memory or never end."""
-    for key, value in config.items():
-        if isinstance(value, dict):
-            _check_sizes(value, name)
-        most = next((bound for pattern, bound in _BOUNDS if pattern.search(key)), None)
-        if most is not None and isinstance(value, (int, float)) and value > most:
-            raise ShroomError(
-                f"{name}: config.json: {show(key)}: expected at most {most}, got {show(value)}; "
-                "the file may be damaged: download the model again"
-            )
 
 
 @contextmanager
@@ -240,9 +209,7 @@ def _loader(
 ) -> Iterator[Callable[..., Any]]:
     """Yield what loads by the name of a class; report errors of the libraries as one sentence."""
     place = _place(name)
-    is_folder = Path(place).is_dir()
-    if not name or not (is_folder or _ON_THE_HUB.fullmatch(name)):
-        raise ShroomError(f"{name or repr(name)}: no such folder, and not a valid name on the hub")
+    is_folder = bool(name) and Path(place).is_dir()
 
     def load(automatic: str, **more: Any) -> Any:
         about = {"revision": revision, "trust_remote_code": False, **more}
@@ -250,9 +217,6 @@ def _loader(
 
     try:
         library = _transformers(torch=torch)
-        with suppress(OSError):  # a tokenizer may have no config.json
-            about, _ = library.PretrainedConfig.get_config_dict(place, revision=revision)
-            _check_sizes(about, name)
         yield load
     except ShroomError:
         raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shroom.inference.store import Store
 
@@ -65,15 +65,12 @@ class Run:
         >>> Run(device="cuda:1").tokens, Run(64, "cuda").tokens
         (32768, 64)
         """
-        if self.batch_tokens is not None:
-            return self.batch_tokens
-        return BATCH_TOKENS.get((self.device or "cpu").partition(":")[0], BATCH_TOKENS["cpu"])
+        kind = (self.device or "cpu").partition(":")[0]
+        return self.batch_tokens or BATCH_TOKENS.get(kind, BATCH_TOKENS["cpu"])
 
     def bare(self) -> Run:
         """Return this run without its callbacks and stores, which belong to one process."""
-        return Run(
-            self.batch_tokens, self.device, precision=self.precision, in_sample=self.in_sample
-        )
+        return replace(self, report=_silent, note=_silent, stores=(), precisions=set())
 
 
 #: A run with the default settings.

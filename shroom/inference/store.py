@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import sqlite3
 import time
 import zlib
@@ -17,7 +18,6 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, ClassVar, Self, TypeVar
 
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 
 Key = TypeVar("Key")
@@ -159,10 +159,9 @@ class RunStore(Store):
 
     _useless = "{} cannot be used ({}), so no further results are stored for --resume"
 
-    def __init__(self, path: str | Path, note: Callable[[str], None], hint: str) -> None:
+    def __init__(self, path: str | Path, note: Callable[[str], None]) -> None:
         super().__init__(path, math.inf, note, patience=0)
         self.unfinished = False
-        self._hint = hint
         with self._opened():  # it is locked until the run ends
             pass
 
@@ -174,12 +173,10 @@ class RunStore(Store):
         self.unfinished = self.unfinished or error is not None
         # A damaged file may still have values: counting them finds the damage.
         if self._database and not (self.unfinished and (self.n or self.is_damaged)):
-            try:
-                self.path.unlink(missing_ok=True)  # before another process may open it
-            except PermissionError:  # Windows removes no open file, whoever has it
+            if os.name == "nt":  # Windows removes no open file, whoever has it
                 self.close()
-                with suppress(PermissionError):
-                    self.path.unlink(missing_ok=True)
+            with suppress(PermissionError):
+                self.path.unlink(missing_ok=True)  # before another process may open it
         self.close()
 
     @property
@@ -194,8 +191,10 @@ class RunStore(Store):
             (usable,) = database.execute(_USABLE, (_ID,)).fetchone()
         except sqlite3.DatabaseError as error:
             if "locked" in str(error):
-                problem = f"another run is writing to {self.path}; {self._hint}"
-                raise ShroomError(problem) from error
+                raise ShroomError(
+                    f"another run is writing to {self.path}; wait until it ends, or specify "
+                    "another output"
+                ) from error
             usable = error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
             if usable:
                 raise
@@ -209,22 +208,16 @@ class RunStore(Store):
 
 @contextmanager
 def kept(
-    path: str | Path,
-    note: Callable[[str], None],
-    *,
-    resume: bool,
-    refuse: bool = False,
-    hint: str = "wait until it ends, or specify another output",
+    path: str | Path, note: Callable[[str], None], *, resume: bool, refuse: bool = False
 ) -> Iterator[RunStore]:
     """Yield the store of one run, locked against other runs."""
     # The file is kept after an error or a kill, or if it is ``unfinished`` and not empty. Earlier
     # values are used with ``resume``. Otherwise they are removed, or with ``refuse``, for values
     # that cost money, an error is raised.
-    with RunStore(path, note, hint) as store:
+    with RunStore(path, note) as store:
         if refuse and not resume and (store.n or store.is_damaged):
-            found = counted(store.n, "result") if store.n else "unreadable results"
             raise ShroomError(
-                f"{store.path} contains {found} of an earlier run; add --resume to continue that "
+                f"{store.path} contains results of an earlier run; add --resume to continue that "
                 "run, or specify another output"
             )
         if not resume:

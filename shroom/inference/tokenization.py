@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,7 @@ Count = Callable[[Iterable[str]], dict[str, int]]
 Span = tuple[int, int]
 
 #: Families that count their positions from the padding's id + 1, so that some are never used.
-_OFFSET = frozenset(
-    {
-        *("camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet", "roberta"),
-        *("roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
-    }
-)
+_OFFSET = re.compile(r".*roberta.*|camembert|data2vec-text|esm|ibert|longformer|luke|mpnet|xmod")
 #: Maximum number of tokens if neither the tokenizer nor the configuration has a limit.
 _DEFAULT_LENGTH = 512
 #: The byte 0, which no text has, in vocabularies of bytes.
@@ -69,7 +65,7 @@ def in_chat(
 def longest(tokenizer: Any, config: Any) -> int:
     """Return the maximum number of tokens that a model reads at once."""
     positions = getattr(config, "max_position_embeddings", None) or 0
-    if config.model_type in _OFFSET:
+    if _OFFSET.fullmatch(config.model_type):
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
     limits = (tokenizer.model_max_length, positions)
     # A huge number means that there is no limit.
@@ -81,63 +77,40 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
     # Causal classifiers score the last token that is not padding, or simply the last one, so the
     # padding must be neither the end token nor a token of any text.
     named = getattr(config, "pad_token_id", None)
-    valid = named is not None and 0 <= named < len(tokenizer)
+    valid = named in range(len(tokenizer))
     padding = tokenizer.convert_ids_to_tokens(named) if valid else None  # None in a gap, too
     if padding is not None:
         tokenizer.pad_token = padding
     elif tokenizer.pad_token in (None, tokenizer.eos_token):
-        others = (tokenizer.bos_token, tokenizer.unk_token, *tokenizer.all_special_tokens)
-        nul = [token for token in _NUL if token in tokenizer.get_vocab()]
-        usable = (token for token in (*others, *nul) if token not in (None, tokenizer.eos_token))
-        tokenizer.pad_token = next(usable, None) or str(tokenizer.convert_ids_to_tokens(0))
+        unused = (*tokenizer.all_special_tokens, *_NUL, tokenizer.convert_ids_to_tokens(0))
+        known = tokenizer.get_vocab().keys() - {tokenizer.eos_token}
+        tokenizer.pad_token = next(token for token in unused if token in known)
     return tokenizer
-
-
-def encoded(tokenizer: Any, texts: Iterable[str]) -> Iterator[tuple[str, list[int]]]:
-    """Yield each distinct text with its token ids, without special tokens."""
-    options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
-    distinct = list(dict.fromkeys(texts))
-    for start in range(0, len(distinct), _SLICE):
-        part = distinct[start : start + _SLICE]
-        yield from zip(part, tokenizer(part, add_special_tokens=False, **options)["input_ids"])
 
 
 def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
     """Return the number of tokens of each distinct text, without special tokens."""
-    return {text: len(ids) for text, ids in encoded(tokenizer, texts)}
+    options = {"return_attention_mask": False, "return_token_type_ids": False, "verbose": False}
+    number = dict.fromkeys(texts, 0)
+    distinct = list(number)
+    for start in range(0, len(distinct), _SLICE):
+        part = distinct[start : start + _SLICE]
+        ids = tokenizer(part, add_special_tokens=False, **options)["input_ids"]
+        number.update(zip(part, map(len, ids)))
+    return number
 
 
 class PairReader:
     """Turns pairs of texts into a model's input; the first text is truncated before the second."""
 
-    # A pair is assembled as the tokenizer assembles it in a batch. Texts are tokenized twice, first
-    # to sort the pairs by length and then in their batch: the tokens of a large run need more
-    # memory than its texts.
+    # Texts are tokenized twice, first to sort the pairs by length and then in their batch: the
+    # tokens of a large run need more memory than its texts.
 
     def __init__(self, tokenizer: Any, room: int) -> None:
         tokenizer.split_special_tokens = True
         self._tokenizer, self.room = tokenizer, room
-        a, b = (ids for _, ids in encoded(tokenizer, "ab"))
-        pair = tokenizer("a", "b", verbose=False)
-        if not (a and b):
-            raise ShroomError(
-                "the tokenizer has no tokens for the letters a and b; use another model"
-            )
-        first = _place(pair["input_ids"], a, 0)
-        second = _place(pair["input_ids"], b, first + len(a))
-        padding = {
-            "input_ids": tokenizer.pad_token_id or 0,
-            "attention_mask": 0,
-            "token_type_ids": tokenizer.pad_token_type_id,
-        }
-        self._padding = {key: value for key, value in padding.items() if key in pair}
-        # The values of each array before, in, between, in and after the texts.
-        bounds = (0, first, first + len(a), second, second + len(b), len(pair["input_ids"]))
-        self._frames = {
-            key: [list(pair[key][start:end]) for start, end in zip(bounds, bounds[1:])]
-            for key in self._padding
-        }
-        self.special = bounds[-1] - len(a) - len(b)
+        self._lock = Lock()
+        self.special = int(tokenizer.num_special_tokens_to_add(pair=True))
 
     def count(self, texts: Iterable[str]) -> dict[str, int]:
         """Return the number of tokens of each distinct text, without special tokens."""
@@ -148,39 +121,31 @@ class PairReader:
         number = self.count(text for pair in pairs for text in pair)
         return np.array([number[a] + number[b] + self.special for a, b in pairs], np.int32)
 
-    def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[np.int64]]:
+    def batch(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, NDArray[np.int64]]:
         """Return the model's input for pairs: arrays of shape [pairs, tokens] by name."""
-        ids_of = dict(encoded(self._tokenizer, (text for pair in pairs for text in pair)))
-        ids = [(ids_of[first], ids_of[second]) for first, second in pairs]
-        sizes = [self._shares(len(first), len(second)) for first, second in ids]
-        longest = max(map(sum, sizes)) + self.special
-        left = self._tokenizer.padding_side == "left"
-        arrays = {}
-        for key, (before, first, between, second, after) in self._frames.items():
-            arrays[key] = np.full((len(pairs), longest), self._padding[key], np.int64)
-            for filled, texts, (n, m) in zip(arrays[key], ids, sizes):
-                kinds = first[:1] * n, second[:1] * m
-                one, other = texts if key == "input_ids" else kinds
-                row = [*before, *one[:n], *between, *other[:m], *after]
-                filled[longest - len(row) if left else 0 :][: len(row)] = row
+        with self._lock:  # each call sets options of the tokenizer, which threads share
+            arrays = self._arrays(pairs)
+            if arrays["input_ids"].shape[1] > self.room:
+                arrays = self._arrays([self._shortened(pair) for pair in pairs])
         return arrays
 
-    def _shares(self, first: int, second: int) -> tuple[int, int]:
-        """Return the number of tokens to keep of each text: all of the second if possible."""
+    def _arrays(self, pairs: Iterable[tuple[str, str]]) -> Mapping[str, NDArray[np.int64]]:
+        first, second = map(list, zip(*pairs))
+        arrays: Mapping[str, NDArray[np.int64]] = self._tokenizer(
+            first, second, padding=True, return_tensors="np", verbose=False
+        )
+        return arrays
+
+    def _shortened(self, pair: tuple[str, str]) -> tuple[str, str]:
+        """Return a pair that fits, with all of the second text if possible."""
+        first, second = pair
+        n, m = map(self.count(pair).__getitem__, pair)
         free = self.room - self.special
-        if min(first, 1) + second > free:
-            second = free - min(first, free // 2)
-        return min(first, free - second), second
-
-
-def _place(ids: Sequence[int], part: Sequence[int], start: int) -> int:
-    """Return where ``part`` is in ``ids``, from ``start`` on."""
-    for place in range(start, len(ids) - len(part) + 1):
-        if ids[place : place + len(part)] == part:
-            return place
-    raise ShroomError(
-        "the tokenizer splits a text differently if it is part of a pair; use another model"
-    )
+        if n + m <= free:
+            return pair
+        if min(n, 1) + m > free:
+            second = beginning(second, free - min(n, free // 2), self.count)
+        return beginning(first, free - self.count([second])[second], self.count), second
 
 
 def sentence_spans(text: str) -> list[Span]:
@@ -246,8 +211,6 @@ def _pieces(text: str, most: int, count: Count) -> tuple[list[Span], list[int]]:
     """Return the spans of a text's sentences, long ones in parts, and the tokens of each."""
     sentences = sentence_spans(text)
     sizes = _sizes(text, sentences, count)
-    if max(sizes) <= most:
-        return sentences, sizes
     pieces = [
         part
         for span, size in zip(sentences, sizes)

@@ -34,7 +34,8 @@ class Calibrator:
     @property
     def rises(self) -> bool:
         """Whether the curve increases; if not, p is constant or decreases with the gold."""
-        return True
+        low, high = self(np.array([0.0, 1.0]))
+        return bool(high > low)
 
     def __call__(self, p: Floats) -> Floats:
         """Return the calibrated p, in [0, 1] in spite of rounding errors: shape [n]."""
@@ -76,10 +77,6 @@ class Platt(Calibrator):
         height, slope = _logistic_curve((x - x.mean()) / scale, smoothed(y), intercept=True)
         return cls(slope / scale, height - slope / scale * float(x.mean()))
 
-    @property
-    def rises(self) -> bool:
-        return self.slope > 0
-
     def __call__(self, p: Floats) -> Floats:
         return sigmoid(self.slope * log_odds(p) + self.intercept)
 
@@ -98,10 +95,6 @@ class Temperature(Calibrator):
         scale = float(np.sqrt(np.mean(x * x))) or np.inf
         _, slope = _logistic_curve(x / scale, smoothed(y), intercept=False)
         return cls(scale / slope if slope else np.inf)
-
-    @property
-    def rises(self) -> bool:
-        return bool(np.isfinite(self.temperature))
 
     def __call__(self, p: Floats) -> Floats:
         return sigmoid(log_odds(p) / self.temperature)
@@ -125,19 +118,10 @@ class Isotonic(Calibrator):
     def fitted(cls, p: Floats, y: Floats) -> Self:
         """Return the least-squares curve, by scikit-learn; equal p share one value."""
         require("fit", "scikit-learn")
-        from sklearn.isotonic import isotonic_regression
+        from sklearn.isotonic import IsotonicRegression
 
-        knots, place = np.unique(np.clip(p, 0.0, 1.0), return_inverse=True)
-        counts = np.bincount(place.reshape(-1))
-        means = np.bincount(place.reshape(-1), weights=y) / counts
-        values = np.clip(isotonic_regression(means, sample_weight=counts), 0.0, 1.0)
-        corner = np.ones(len(knots), bool)
-        corner[1:-1] = (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:])
-        return cls(tuple(knots[corner].tolist()), tuple(values[corner].tolist()))
-
-    @property
-    def rises(self) -> bool:
-        return bool(self.values[-1] > self.values[0])
+        curve = IsotonicRegression(y_min=0.0, y_max=1.0).fit(np.clip(p, 0.0, 1.0), y)
+        return cls(tuple(curve.X_thresholds_.tolist()), tuple(curve.y_thresholds_.tolist()))
 
     def __call__(self, p: Floats) -> Floats:
         return np.asarray(np.interp(p, self.knots, self.values))

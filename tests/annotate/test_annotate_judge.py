@@ -18,7 +18,7 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.detectors.judge.detector import Judge as Detector
 from shroom.detectors.judge.verdicts import share_at, side_of, step_of_verdict, verdict_of
-from shroom.inference.language_model.reply import reply_of
+from shroom.inference.language_model.model import reply_of
 from shroom.inference.language_model.served import HOPELESS
 from shroom.inference.run_settings import Run
 from shroom.inference.store import kept

@@ -166,7 +166,7 @@ def test_reward_by_hand(rewards, form, template):
         ("selfcheck", {"variant": "ngrams"}, "expected one of ngram, nli, bertscore, got"),
         ("selfcheck", {"variant": "nli"}, "nli of selfcheck needs an NLI model"),
         ("judge", {}, "the scorer 'judge' needs a model"),
-        ("judge", {"model": "m", "template": "raeson"}, "did you mean 'reason'"),
+        ("judge", {"model": "m", "template": "raeson"}, "expected reason, "),
         ("judge", {"model": "m", "template": "reason"}, "needs an endpoint"),
         ("judge", {"model": "m", "top_logprobs": 21}, "top_logprobs: expected"),
         ("judge", {"model": "m", "endpiont": "m"}, "did you mean 'endpoint'"),

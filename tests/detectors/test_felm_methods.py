@@ -135,7 +135,7 @@ def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge, notes)
         ({"endpoint": None}, "use a model at an endpoint"),
         ({"method": "cod"}, "method: expected one of raw, cot, "),
         ({"samples": 3, "temperature": 0}, "identical"),
-        ({"template": "nowhere"}, "no such file"),
+        ({"template": "nowhere"}, "No such file"),
     ],
 )
 def test_a_wrong_setting_is_reported(judge, settings, message):

@@ -24,7 +24,7 @@ from shroom.core.problems import ShroomError
 from shroom.core.registry import settings_of
 from shroom.detectors.judge import verdicts as answers
 from shroom.detectors.judge.detector import SUPPORT, Judge
-from shroom.inference.language_model.reply import reply_of
+from shroom.inference.language_model.model import reply_of
 from shroom.inference.run_settings import Run
 
 YES, NO = math.log(0.6), math.log(0.2)
@@ -168,7 +168,7 @@ def test_a_response_that_cannot_be_read_is_reported(message, response):
 
 
 def test_an_impossible_token_count_is_ignored():
-    for count in (math.inf, -1, [], 10**10):
+    for count in (math.inf, -1, []):
         for usage in ({"prompt_tokens": count}, count):
             assert reply_of({**chat("Yes"), "usage": usage}).tokens is None
 
@@ -302,10 +302,10 @@ def test_ones_own_templates(tmp_path):
         (folder / f"{task}.txt").write_text(f"{task} {{context}} {{sentence}}")
     assert asked(folder, task=Task.MT) == "MT the cat a cat"
     (folder / "TS.txt").unlink()
-    refuse(r"TS\.txt: no such file", asked, folder)
+    refuse(r"TS\.txt: cannot be read as UTF-8 text: .*No such file", asked, folder)
     (folder / "TS.txt").write_bytes(b"\xff\xfe{context}{sentence}")
     refuse("cannot be read as UTF-8 text", asked, folder)
-    refuse("did you mean 'support'", asked, "suport")
+    refuse("expected support, official, official-chat, a file or a folder", asked, "suport")
 
 
 # The settings
@@ -320,8 +320,8 @@ def test_ones_own_templates(tmp_path):
         ({"endpoint": "file:///etc/passwd"}, "expected a URL such as"),
         ({"endpoint": "http://a:99999999/v1"}, "expected a URL such as"),
         ({"endpoint": "http://a/v1\r\nX: y"}, "expected a URL such as"),
-        ({"endpoint": "http://user:secret@host/v1"}, "must not contain a key"),
-        ({"endpoint": "http://host/v1?key=secret"}, "must not contain a key"),
+        ({"endpoint": "http://user:secret@host/v1"}, "without a key"),
+        ({"endpoint": "http://host/v1?key=secret"}, "without a key"),
         ({"scoring": "offical"}, "expected one of probability, official, got"),
         ({"mode": "chats"}, "mode: expected one of chat, completion, got"),
         ({"shots": 2}, "the setting 'shots' needs labelled data"),
@@ -479,7 +479,8 @@ def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
     made = Judge(model="m", **more)
     datapoint = point(src="S", tgt="T", task=task, ref=Reference.EITHER)
     assert made.premises(datapoint) == contexts
-    assert tuple(prompt.context for prompt in made.prompts([datapoint])[0]) == contexts
+    prompts, _ = made.prompts([datapoint])
+    assert all(f"Context: {one}\n" in text for text, one in zip(prompts, contexts, strict=True))
 
 
 def test_the_identity_of_the_weights(judge):
@@ -516,19 +517,19 @@ def test_a_temporary_failure_is_retried(serve, judge, waits, failure):
 def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge, waits):
     server = serve(lambda *_: (503, {}, {"error": {"message": "Loading\nmodel \x1b[31m"}}))
     made = judge(server.url, retries=9)
-    refuse(r"HTTP 503: Loading model \\u001b\[31m; tried 10 times", made.p, [point()])
+    refuse(r"HTTP 503: Loading model \\u001b\[31m; the answers", made.p, [point()])
     assert waits[:2] == [pytest.approx(0.5, rel=0.3), pytest.approx(1, rel=0.3)]
     assert (len(waits), max(waits) <= 8, len(server.bodies)) == (9, True, 10)
     waits.clear()
     server = serve(lambda *_: (429, {"Retry-After": "86400"}, {"error": {"message": "quota"}}))
-    refuse(r"asks you to wait \(Retry-After: 86400\);", judge(server.url).p, [point()])
+    refuse("HTTP 429: quota;", judge(server.url).p, [point()])
     assert sum(waits) < 60
 
 
 def test_a_server_that_does_not_answer_is_reported(serve, judge):
     silence = threading.Event()
     made = judge(serve(lambda *_: silence.wait(30) and chat()).url, timeout=0.05, retries=1)
-    refuse("no answer within 0.05 seconds; tried 2 times", made.p, [point()])
+    refuse("no answer within 0.05 seconds; check", made.p, [point()])
     silence.set()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: it refuses
@@ -544,12 +545,12 @@ def test_a_server_that_does_not_answer_is_reported(serve, judge):
         ((401, {}, {"error": {"message": "no"}}), "environment variable OPENAI_API_KEY"),
         ((403, {}, {"detail": "forbidden"}), "HTTP 403: forbidden; set the environment variable"),
         ((404, {}, {"message": "no model m"}), "HTTP 404: no model m; check the name of the model"),
-        ((413, {}, b"too large"), "lower context_chars"),
+        ((413, {}, b"too large"), "HTTP 413: too large"),
         ((418, {}, {"error": {"code": 3}}), 'HTTP 418: {"code": 3}'),
         ((418, {}, b""), "HTTP 418: I'm a Teapot"),
         ((422, {}, b"\xff" * 1000), "…"),
-        ((200, {}, b"{not json"), 'the response is not JSON: "{not json"'),
-        ((200, {}, b"[" * 100_000), "the response is not JSON"),
+        ((200, {}, b"{not json"), "invalid response (Expecting property name"),
+        ((200, {}, b"[" * 100_000), "invalid response"),
         ((400, {"Content-Type": "a/b; charset=base64"}, b"no"), "invalid response"),
     ],
 )
@@ -563,7 +564,7 @@ def test_a_refusal_is_reported_and_not_retried(serve, judge, answer, message):
     ("refused", "notes"),
     [
         ({"top_logprobs": 5}, ["more than 5 log-probabilities"]),
-        ({"logprobs": None}, ["does not accept log-probabilities", "returns no log-probabilities"]),
+        ({"logprobs": None}, ["more than 5", "accept log-probabilities", "returns no log-"]),
         ({"max_tokens": None}, ["max_tokens"]),
         ({"temperature": None}, ["temperature"]),
     ],
@@ -623,7 +624,7 @@ def test_a_key_that_is_a_word_of_a_message(serve, judge, monkeypatch, key, field
     ("answer", "message"),
     [
         ((401, {}, {"error": "bad sk-secret!"}), "bad ***!; set the environment variable"),
-        ((200, {}, b"x" * 190 + b" Bearer sk-secret"), "the response is not JSON"),
+        ((200, {}, b"x" * 190 + b" Bearer sk-secret"), "invalid response"),
         ((400, {}, {"error": "x" * 293 + " sk-secret"}), "HTTP 400: xxx"),  # cut afterwards
     ],
 )
@@ -727,26 +728,25 @@ def test_a_damaged_answer_is_requested_again(server, judge, tmp_path):
     assert len(server.bodies) == 4
 
 
-def test_without_a_cache_nothing_is_kept(server, judge, tmp_path):
+def test_without_a_cache_nothing_is_kept(server, judge, tmp_path, recorder):
     for _ in range(2):
         judge(server.url, cache=False).p([point()])
     assert len(server.bodies) == 2
     assert list(tmp_path.iterdir()) == []
-    (tmp_path / "file").write_text("")  # cannot be a cache, which is reported before it asks
-    made = judge(server.url, cache=str(tmp_path / "file"))
-    refuse("answers cannot be stored there", made.p, [point()])
-    assert len(server.bodies) == 2
+    (tmp_path / "file").write_text("")  # cannot be a cache
+    judge(server.url, cache=str(tmp_path / "file")).p([point()], recorder.run)
+    assert "answers.sqlite cannot be used" in recorder.notes[0]
 
 
 def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
     server = serve(lambda *_: chat("no", usage={"prompt_tokens": 100, "completion_tokens": 1}))
     prices = {"price_in": 1000.0, "price_out": 0.0}  # a request costs 0.1
     made = judge(server.url, max_cost=0.55, **prices)
-    told = refuse("stored in ", made.p, points(20))
+    told = refuse("to continue, run again", made.p, points(20))
     asked = len(server.bodies)
     assert 1 <= asked <= 5
     assert made.budget.spent == pytest.approx(0.1 * asked)
-    assert f"the next request might exceed max_cost 0.55; the answers to {asked} of 20" in told
+    assert f"might exceed max_cost 0.55; this run has cost about {0.1 * asked:.4g};" in told
     made = judge(server.url, max_cost=10, **prices)
     made.p(points(20))
     assert len(server.bodies) == 20
@@ -863,7 +863,7 @@ def test_a_local_model_by_hand(folder, plain, batch_tokens, in_chat):
     "template", [None, "{{ raise_exception('no\nway') }}", "{% if %}", "{{ 1 / 0 }}"]
 )
 def test_a_chat_template_that_fails_is_reported(plain, tmp_path, template):
-    message = "has no chat template"
+    message = "the chat template fails"
     broken = shutil.copytree(plain, tmp_path / "broken")
     if template:
         message = r"the chat template fails \(.+\); use mode = "
@@ -913,16 +913,13 @@ def test_the_official_baseline_with_a_local_model(plain, recorder):
     assert made.dry_run(points(1)).prompt.startswith("<s>[INST] Context: target 0\n")
 
 
-def test_a_long_context_is_cut_to_what_the_model_reads(folder, recorder):
+def test_a_long_prompt_keeps_its_end(folder, recorder):
     long = point(tgt="the cat sat on the mat. " * 2500, hyp="he did not want to go there")
     made = Judge(model=folder, context_chars=60_000)
-    assert 0 <= made.p([long], recorder.run)[0] <= 1
-    note = "1 context had to be truncated, because the model reads at most 512"
+    p = made.p([long], recorder.run)
+    assert p == made.p([replace(long, tgt=f"a dog. {long.tgt}")])
+    note = "1 prompt had to be truncated at the start, because the model reads at most 512"
     assert note in "\n".join(recorder.notes)
-    ((prompt,), _) = made.prompts([long])
-    text, shorter = made._model._shortened(prompt)
-    assert (shorter, long.hyp in text) == (True, True)
-    assert 512 - 30 < len(made._model._ids(text)) <= 512
 
 
 # The recipes

@@ -285,22 +285,6 @@ def readers(architecture):
     return tokenizer, PairReader(hub.tokenizer(str(folder)), 10**6)
 
 
-@pytest.mark.parametrize(
-    ("ids", "message"),
-    [
-        ({}, "no tokens for the letters"),
-        ({"a": [1], "b": [2]}, "splits a text differently if it is part of a pair"),
-    ],
-)
-def test_a_tokenizer_that_no_pair_can_be_made_with(ids, message):
-    def tokenizer(one, other=None, **_):
-        return {"input_ids": [ids.get(text, []) for text in one] if other is None else [0, 3, 0]}
-
-    tokenizer.pad_token = "x"  # noqa: S105 - no password
-    with pytest.raises(ShroomError, match=message):
-        PairReader(tokenizer, 8)
-
-
 @pytest.mark.parametrize("marked", [False, True], ids=["plain", "ends in eos"])
 @pytest.mark.parametrize("named", [3, 0, None, -1])
 def test_a_causal_classifier_reads_no_padding(named, marked, tmp_path):

@@ -278,7 +278,7 @@ def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
     ((code, text, err, _),) = seen
     assert (code, text) == (1, "")
     assert re.search(r"another run is writing to \S+\.partial; ", err)
-    assert err.endswith("; wait until it ends, or use another folder for --runs\n")
+    assert err.endswith("; wait until it ends, or specify another output\n")
     assert not (tmp_path / "second").exists()
     assert not list(runs.glob("*.partial"))
     assert shroom(*again)[0] == 0

@@ -1,6 +1,5 @@
 """Models from folders and the hub, and the sentence where one cannot be had."""
 
-import json
 import logging
 import re
 import shutil
@@ -78,7 +77,7 @@ def test_a_broken_file_gives_one_sentence(roberta, tmp_path, name, content):
 
 def test_weights_that_lack_the_head_are_refused_and_never_random(tmp_path):
     folder = str(encoder(tmp_path))
-    with pytest.raises(ShroomError, match=r"its weights lack classifier\.\w+ and 1 more"):
+    with pytest.raises(ShroomError, match=r"its weights lack classifier\.\w+; specify"):
         hub.model("nli", folder)
     with pytest.raises(ShroomError, match="not trained as a language model"):
         hub.model("causal", folder)
@@ -127,7 +126,7 @@ def test_downloads_are_shown_to_who_watches(monkeypatch, roberta, terminal, spar
 
 
 def test_a_device_that_is_not_there(roberta):
-    with pytest.raises(ShroomError, match="--device nonsense is not available"):
+    with pytest.raises(ShroomError, match=r"cannot run on --device nonsense \(.+\); use"):
         hub.model("nli", str(roberta), device="nonsense")
 
 
@@ -153,27 +152,6 @@ def test_code_that_comes_with_a_model_is_never_run(roberta, tmp_path):
         hub.model("nli", folder)
 
 
-@pytest.mark.parametrize(
-    ("load", "key", "value", "most"),
-    [
-        (hub.config, "num_hidden_layers", 10**8, 1000),
-        (hub.config, "num_labels", 10**9, 200_000),
-        (LOADS[0], "hidden_size", 10**9, 200_000),
-        (hub.tokenizer, "vocab_size", 10**12, 20_000_000),
-    ],
-)
-def test_sizes_that_no_model_has_are_refused_at_once(load, key, value, most, roberta, tmp_path):
-    folder = copied(roberta, tmp_path)
-    path = tmp_path / "copy" / "config.json"
-    content = json.loads(path.read_text())
-    for change in ({key: value}, {"text_config": {key: value}}):  # of a part of it, too
-        path.write_text(json.dumps({**content, **change}))
-        with pytest.raises(ShroomError) as caught:
-            load(folder)
-        said = f'config.json: "{key}": expected at most {most}, got {value}; the file may be'
-        assert str(caught.value).startswith(f"{folder}: {said}")
-
-
 def test_the_identity_of_a_folder_changes_with_its_files(roberta, tmp_path):
     folder = copied(roberta, tmp_path)
     before = hub.identity(folder)
@@ -185,8 +163,6 @@ def test_the_identity_of_a_folder_changes_with_its_files(roberta, tmp_path):
     assert hub.identity(folder) != before
 
 
-def test_the_identity_of_a_name_is_its_revision_or_the_commit_that_was_loaded():
+def test_the_identity_of_a_name_is_its_revision():
     assert hub.identity("an/encoder") == "an/encoder@main"
     assert hub.identity("an/encoder", "v1") == "an/encoder@v1"
-    loaded = SimpleNamespace(_commit_hash="c0ffee")
-    assert hub.identity("an/encoder", "v1", loaded) == "an/encoder@c0ffee"

@@ -77,33 +77,18 @@ def test_torch_is_not_needed(graph):
     assert (done.stdout, done.returncode) == ("1.0\n", 0), done.stderr
 
 
-def test_ids_of_32_bits(copy):
-    model = onnx.load(copy / "model.onnx")
-    for put in model.graph.input:
-        put.type.tensor_type.elem_type = onnx.TensorProto.INT32
-        cast = onnx.helper.make_node(
-            "Cast", [put.name], [f"{put.name}64"], to=onnx.TensorProto.INT64
-        )
-        for node in model.graph.node:
-            node.input[:] = [f"{name}64" if name == put.name else name for name in node.input]
-        model.graph.node.insert(0, cast)
-    expected = probabilities(copy)
-    onnx.save(model, copy / "model.onnx")
-    np.testing.assert_allclose(probabilities(copy), expected, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     "name", ["model.onnx", "config.json", "tokenizer.json", "vocab.txt", "weights.pb"]
 )
 def test_the_cache_tells_graphs_and_what_lies_beside_them_apart(name, copy, tmp_path):
-    stores, notes = [Store(tmp_path / "cache")], []
-    probabilities(copy, stores=stores)
-    probabilities(copy, stores=stores, note=notes.append)
-    assert notes == ["the cache of earlier runs contained 25 of 25 results"]
+    store = Store(tmp_path / "cache")
+    for _ in range(2):
+        probabilities(copy, stores=[store])
+        assert store.n == 25
     with (copy / name).open("ab") as stream:  # a graph ends with a field that is not known
         stream.write(b"\x7a\x00" if name == "model.onnx" else b"\n")
-    probabilities(copy, stores=stores, note=notes.append)
-    assert len(notes) == 1
+    probabilities(copy, stores=[store])
+    assert store.n == 50
     (copy / "training_args.bin").write_bytes(b"no weights")
     assert hub.onnx_file(str(copy)) == copy / "model.onnx"
 
@@ -191,7 +176,7 @@ def takes_one_pair(graph):
     ("change", "said"),
     [
         (wants_more, "needs pixels, but the tokenizer returns input_ids, "),
-        (gives_a_vector, r"expected the output most .*, got \[25\]"),
+        (gives_a_vector, "returns 1 numbers for a pair, but its config.json has 3 classes"),
         (gives_six, "returns 6 numbers for a pair, but its config.json has 3 classes"),
         (takes_one_pair, "ONNX Runtime cannot run the graph: "),
     ],
@@ -207,8 +192,8 @@ def test_on_the_command_line(graph, shroom, tmp_path):
     args += ("-o", tmp_path / "p.json")
     assert shroom(*args)[0] == 0
     for more, exit_code, said in (
-        (("--device", "cuda"), 1, "an ONNX graph runs only on the CPU; omit --device cuda"),
-        (("--precision", "bfloat16"), 1, "has a fixed precision; omit --precision"),
+        (("--device", "cuda"), 1, "an ONNX graph runs only on the CPU"),
+        (("--precision", "bfloat16"), 1, "has a fixed precision; omit"),
         (("--precision", "int4"), 2, "'int4' is not one of 'float32', 'bfloat16', 'float16', "),
     ):
         code, _, err = shroom(*args, *more)

@@ -347,8 +347,7 @@ def test_results_of_earlier_runs_are_read_and_written(slow, data, out, shroom, m
     assert (code, cache.exists(), "cache" in err) == (0, False, False)
     code, _, err = shroom(*call, out / "first.json")
     assert (code, cache.exists(), "cache" in err) == (0, True, False)
-    code, _, err = shroom(*call, out / "again.json")
-    assert "note: the cache of earlier runs contained 12 of 12 results\n" in err
+    shroom(*call, out / "again.json")
     assert len(slow.asked) == 24
     for file in cache.parent.iterdir():
         file.unlink()

@@ -94,7 +94,7 @@ class Asking:
         if self.model is None:
             raise ShroomError(self.needs_model)
         self.budget = Budget(self.price_in, self.price_out, self.max_cost)
-        if self.max_cost is not None and not self.budget.priced:
+        if self.max_cost is not None and None in (self.price_in, self.price_out):
             raise ShroomError(
                 "max_cost needs price_in and price_out, the prices per million tokens"
             )
@@ -117,21 +117,14 @@ class Asking:
         return Sampling(temperature, self.max_tokens or max_tokens, seed=seed, **more)
 
     def asked(
-        self,
-        sampling: Sampling,
-        mode: str | None = None,
-        *,
-        shorter: str = "",
-        words: Sequence[str] = (),
-        cut: str = "context",
-        **more: Any,
+        self, sampling: Sampling, mode: str | None = None, *, words: Sequence[str] = (), **more: Any
     ) -> Local | Served:
         """Return the model: ``Served`` if there is an endpoint, otherwise ``Local``."""
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:
-            return Local(name, self.revision, mode, sampling, words, cut)
+            return Local(name, self.revision, mode, sampling, words)
         limits = self.timeout, self.retries, self.per_minute
-        endpoint = Endpoint(self.endpoint, mode or "chat", self.api_key_env, *limits, shorter)
+        endpoint = Endpoint(self.endpoint, mode or "chat", self.api_key_env, *limits)
         served = name, self.revision, endpoint, sampling, self.budget, self.folder
         return Served(*served, self.concurrency, **more)
 

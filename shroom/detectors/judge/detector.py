@@ -29,8 +29,7 @@ from shroom.detectors.judge.verdicts import (
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
 from shroom.inference import hub
-from shroom.inference.language_model.model import Estimate, Prompt, Question, TemplateKind, in_order
-from shroom.inference.language_model.reply import Reply
+from shroom.inference.language_model.model import Estimate, Question, Reply, TemplateKind, in_order
 from shroom.inference.run_settings import RUN, Run
 from shroom.scoring.datapoint_files import read
 
@@ -136,7 +135,6 @@ class Judge(Asking, Detector):
         self._model = self.asked(
             self.sampling(temperature, tokens, self.samples, self.seed),
             mode,
-            shorter="lower context_chars",
             words=("yes", "no"),
             logprobs=None if self.samples else logprobs,
             more=_PENALTY if official and mode == "completion" else {},
@@ -167,15 +165,19 @@ class Judge(Asking, Detector):
             rule = Rule.SRC if datapoint.task == Task.PG else Rule.TGT
         return premises(datapoint, multilingual=self.multilingual, rule=rule)
 
-    def prompts(self, datapoints: Datapoints, run: Run = RUN) -> tuple[list[Prompt], Pairs]:
+    def prompts(self, datapoints: Datapoints, run: Run = RUN) -> tuple[list[str], Pairs]:
         """Return a prompt for each pair of a hypothesis and a context, and the pairs."""
         pairs, most = Pairs.of(datapoints, self.premises), self.context_chars
         texts = ["".join(map(self._example, self.shots_of(point))) for point in datapoints]
         prompts = []
         for place, (task, context, hyp) in zip(pairs.owner.tolist(), pairs.items):
-            name = datapoints[place].task.name
-            others = (("sentence", hyp), ("task", name), ("examples", texts[place]))
-            prompts.append(Prompt(self._templates[task], "context", context[:most], others))
+            filled = self._templates[task].fill(
+                context=context[:most],
+                sentence=hyp,
+                task=datapoints[place].task.name,
+                examples=texts[place],
+            )
+            prompts.append(filled)
         cut = sum(len(context) > most for _, context, _ in pairs.items)
         if cut:
             contexts = counted(cut, "context")

@@ -67,7 +67,6 @@ class SegmentJudge(Asking):
         self._chat = self.mode != "completion"
         self._model = self.asked(
             self.sampling(0.9 if self.n > 1 else 0.0, 100, self.n),
-            shorter="use a method that needs no references, such as 'raw'",
             system=_SYSTEM if self._chat else None,
         )
 

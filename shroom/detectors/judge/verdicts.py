@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from shroom.core.problems import ShroomError
-from shroom.inference.language_model.reply import Reply, Step, bare
+from shroom.inference.language_model.model import Reply, Step, bare
 
 #: The words of a verdict in English and Chinese, lower-cased.
 _RIGHT = ("yes", "right", "correct", "true", "正确", "正確", "对", "對", "对的", "是", "是的")

@@ -31,7 +31,6 @@ from shroom.scoring.result import Plain
 #: The file in the folder of stored p.
 FILE = "p.sqlite"
 _SCOPE = "evaluate"
-_HINT = "wait until it ends, or use another folder for --runs"
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +147,7 @@ class Store:
                 content = json.loads(known[key])
                 return Cell(np.array(content["p"]), content["seconds"], tuple(content["notes"]))
             partial = self.folder / f"{key}{inference.PARTIAL}"
-            with inference.kept(partial, run.note, resume=True, hint=_HINT) as store:
+            with inference.kept(partial, run.note, resume=True) as store:
                 cell = _computed(contender.detector, datapoints, run, store)
             content = {"p": cell.p.tolist(), "seconds": cell.seconds, "notes": cell.notes}
             cells.put(_SCOPE, {key: json.dumps(content).encode()})

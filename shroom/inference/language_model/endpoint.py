@@ -13,7 +13,7 @@ from typing import Any, Callable
 from urllib.parse import urlsplit
 
 from shroom.core.extras import require
-from shroom.core.problems import ShroomError, printable, show
+from shroom.core.problems import ShroomError, printable
 
 Body = dict[str, Any]
 
@@ -33,8 +33,7 @@ class Endpoint:
     """Sends requests to one URL. Many threads may use it at once."""
 
     # The library retries timeouts, broken connections and the statuses 408, 409, 429 and 5xx, after
-    # increasing waits or ``Retry-After``. ``shorter`` is advice if a request is refused as too
-    # long.
+    # increasing waits or ``Retry-After``.
 
     base: str
     mode: str = "chat"
@@ -42,7 +41,6 @@ class Endpoint:
     timeout: float = 60.0
     retries: int = 5
     per_minute: float | None = None
-    shorter: str = "lower context_chars"
 
     def __post_init__(self) -> None:
         require("judge", "openai")
@@ -57,8 +55,6 @@ class Endpoint:
         """Return a note for each field of requests that was rejected since the last call."""
         names = [name for name, noted in self._omitted.items() if not noted]
         self._omitted = dict.fromkeys(self._omitted, True)
-        if "log-probabilities" in names:  # which includes having fewer
-            names = [name for name in names if name != _FEWER]
         return [
             f"{self.url} does not accept {name}, so requests no longer include {name}"
             for name in names
@@ -78,6 +74,7 @@ class Endpoint:
                 content = self._client.post(
                     self._path, cast_to=bytes, body=sent, options={"headers": headers}
                 )
+                return json.loads(content)
             except openai.APIStatusError as error:
                 message = _message(error)
                 if not self._omit(sent, error.status_code, message):  # a key may be any word
@@ -87,15 +84,6 @@ class Endpoint:
             except Exception as error:  # malformed headers may cause any error in the library
                 reason = self._clean(str(error)) or type(error).__name__
                 raise ShroomError(f"{self.url}: invalid response ({reason})") from error
-            else:
-                return self._decoded(content)
-
-    def _decoded(self, content: bytes) -> Any:
-        try:
-            return json.loads(content)
-        except (ValueError, RecursionError) as error:  # the latter if it is nested too deeply
-            start = show(self._clean(content.decode("utf-8", "replace"))[:200])
-            raise ShroomError(f"{self.url}: the response is not JSON: {start}") from error
 
     @cached_property
     def _client(self) -> Any:
@@ -145,20 +133,18 @@ class Endpoint:
         if isinstance(error, openai.APITimeoutError):
             reason = f"no answer within {self.timeout:g} seconds"
         return (
-            f"{self.url}: {reason}{_attempts(error)}; check that the server is running and that "
-            "the URL is right (usually, it ends in /v1)"
+            f"{self.url}: {reason}; check that the server is running and that the URL is right "
+            "(usually, it ends in /v1)"
         )
 
     def _refusal(self, error: Any, message: str) -> str:
         code = error.status_code
         key = f"; set the environment variable {self.key_env} to your API key"
         name = "; check the name of the model, and that the URL ends in /v1"
-        hint = {401: key, 403: key, 404: name, 413: f"; {self.shorter}"}.get(code, "")
+        hint = {401: key, 403: key, 404: name}.get(code, "")
         if code in _RETRIED or code >= 500:
-            wait = self._clean(error.response.headers.get("Retry-After", ""))
-            request = f"; the server asks you to wait (Retry-After: {wait})" if wait else ""
             hint = (
-                f"{_attempts(error)}{request}; the answers received so far are stored, so run "
+                "; the answers received so far are stored, so run "
                 "again later, perhaps with a lower concurrency or a longer timeout"
             )
         return f"{self.url}: HTTP {code}: {message}{hint}"
@@ -172,27 +158,18 @@ class Endpoint:
         return False
 
 
-def _attempts(error: Any) -> str:
-    """Return a remark on the number of attempts, if there were several."""
-    retries = int(error.request.headers.get("x-stainless-retry-count", 0))
-    return f"; tried {retries + 1} times" if retries else ""
-
-
 def _base(url: str) -> str:
     """Return the URL without the path of a kind of request."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        usable = usable and not ("@" in parts.netloc or parts.query)
     except ValueError:  # such as a port beyond 65535
-        usable = None
+        usable = False
     if not usable or not url.isascii() or not url.isprintable() or " " in url:
         raise ShroomError(
-            f"endpoint: expected a URL such as http://localhost:8080/v1, got {show(url)}"
-        )
-    if parts.username is not None or parts.password is not None or parts.query:
-        raise ShroomError(
-            f"endpoint: the URL of {parts.hostname} must not contain a key; put the key into an "
-            "environment variable, and set api_key_env to the variable's name"
+            "endpoint: expected a URL such as http://localhost:8080/v1, without a key; put the key "
+            "into an environment variable, and set api_key_env to the variable's name"
         )
     return re.sub("(/chat)?/completions$", "", url.rstrip("/"))
 
@@ -222,13 +199,12 @@ def _without(*names: str) -> Callable[[Body], Body]:
     return lambda body: {key: value for key, value in body.items() if key not in names}
 
 
-_FEWER = "more than 5 log-probabilities"
 #: Parts of requests that some servers refuse, in the order in which they are given up, by their
 #: names in notes: a pattern of the error message, and what returns the request without the part.
 #: Compatible APIs differ: some give at most five alternatives of a token, or no log-probabilities;
 #: newer models of OpenAI need ``max_completion_tokens`` and accept no temperature.
 _REFUSED = {
-    _FEWER: ("logprob", _fewer),
+    "more than 5 log-probabilities": ("logprob", _fewer),
     "log-probabilities": ("logprob", _without("logprobs", "top_logprobs")),
     "max_tokens": ("max_(completion_)?tokens", _renamed),
     **{name: (name, _without(name)) for name in ("temperature", "repeat_penalty", "seed")},

@@ -14,28 +14,29 @@ from numpy.typing import NDArray
 
 from shroom.core.json_writing import json_digest
 from shroom.core.printing import counted
-from shroom.core.problems import ShroomError, show
+from shroom.core.problems import ShroomError
 from shroom.inference import hub
 from shroom.inference.compute import compute
 from shroom.inference.language_model.model import (
     Estimate,
-    Prompt,
     Question,
+    Reply,
     Sampling,
+    Step,
+    bare,
+    opened_thought,
     places_of,
+    reply,
     store,
     stored,
     tokens_in,
 )
-from shroom.inference.language_model.reply import Reply, Step, bare, opened_thought, reply
 from shroom.inference.run_settings import RUN, Run
 from shroom.inference.tokenization import in_chat, padded
 
 Floats = NDArray[np.float64]
 #: Maximum number of tokens of a prompt, even if the model reads more.
 _LONGEST = 8192
-#: What to do if a chat template is missing or fails.
-_WITHOUT_TEMPLATE = 'use mode = "completion"'
 #: Stands for the logarithm of zero, since only finite numbers are stored.
 _NOTHING = -1e4
 #: Below this probability of all words together, the first token does not begin the answer.
@@ -50,15 +51,13 @@ class Local:
 
     # With ``words``, answers have their log-probabilities. The first token is the answer
     # if the words have at least 1% of its probability and no thought is open; otherwise
-    # ``max_tokens`` are generated. ``cut`` is the word, in the singular, for the part
-    # of long prompts that is truncated.
+    # ``max_tokens`` are generated.
 
     name: str
     revision: str | None
     mode: str | None
     sampling: Sampling
     words: Sequence[str] = ()
-    cut: str = "context"
     _tokenizer: Any = None
     _model: Any = None
 
@@ -73,9 +72,12 @@ class Local:
         if not questions:
             return
         self._load(run.device)
-        prompts = self._fitted([question.prompt for question in questions], run)
-        if run.stores and self._content is None and not self.words:
-            run.note("the version of the model is unknown, so its answers are not stored")
+        prompts = [self._framed(question.prompt) for question in questions]
+        if long := sum(len(self._ids(prompt)) > self._most for prompt in prompts):
+            run.note(
+                f"{counted(long, 'prompt')} had to be truncated at the start, because the model "
+                f"reads at most {self._most} tokens"
+            )
         numbers = [question.number or 0 for question in questions]
         words = self._first_words(prompts, run) if self.words else {}
         done = 0
@@ -92,7 +94,7 @@ class Local:
     def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
         """Return the cost of the questions, which is time only."""
         del run
-        texts = list(dict.fromkeys(str(question.prompt) for question in questions))
+        texts = list(dict.fromkeys(question.prompt for question in questions))
         into = sum(map(tokens_in, texts))
         return Estimate(len(texts), 0, into, len(texts), 0.0, texts[0] if texts else "")
 
@@ -134,7 +136,7 @@ class Local:
         from transformers import GenerationConfig
 
         wanted = self.sampling
-        # A prompt that is too long keeps its end; that of a question has been cut before.
+        # A prompt that is too long keeps its end.
         room = 0 if self.words else min(wanted.max_tokens, self._most - 1)
         ids = self._ids(prompt)[-(self._most - room) :]
         room = int(min(wanted.max_tokens, self._reads - len(ids)))
@@ -183,35 +185,11 @@ class Local:
             text = text.replace(special, "")
         return found._replace(text=text)
 
-    def _fitted(self, prompts: Sequence[Prompt | str], run: Run) -> list[str]:
-        """Return the model's inputs, with contexts truncated if necessary."""
-        inputs = [self._shortened(prompt) for prompt in prompts]
-        cut = sum(shorter for _, shorter in inputs)
-        if cut:
-            run.note(
-                f"{counted(cut, self.cut)} had to be truncated, because the model reads at most "
-                f"{self._most} tokens"
-            )
-        return [text for text, _ in inputs]
-
-    def _shortened(self, prompt: Prompt | str) -> tuple[str, bool]:
-        """Return a prompt with as much of its context as fits, and whether it was cut."""
-        if isinstance(prompt, str):
-            return self._framed(prompt), False
-        length = full_length = len(prompt.context)
-        while True:
-            text = self._framed(prompt.text(length))
-            excess = len(self._ids(text)) - self._most
-            if excess <= 0 or not length:
-                return text, length < full_length
-            # Most tokens have several characters, so this removes too little rather than too much.
-            length -= max(min(length, excess), length // 50)
-
     def _framed(self, prompt: str) -> str:
         if self.mode == "completion":
             return prompt
-        turns = [("user", prompt)]
-        return in_chat(self._tokenizer, self.name, turns, asks=True, way_out=_WITHOUT_TEMPLATE)
+        turns, way_out = [("user", prompt)], 'use mode = "completion"'
+        return in_chat(self._tokenizer, self.name, turns, asks=True, way_out=way_out)
 
     def _opened(self, prompt: str) -> str:
         return opened_thought(prompt) if self.mode == "chat" else ""
@@ -230,19 +208,9 @@ class Local:
             return
         tokenizer = padded(hub.tokenizer(self.name, self.revision))
         template = getattr(tokenizer, "chat_template", None)
-        if self.mode == "chat" and not template:
-            raise ShroomError(
-                f"{self.name}: the tokenizer has no chat template; {_WITHOUT_TEMPLATE}"
-            )
         # Padding must not move the end of a prompt, where the answer begins.
         tokenizer.padding_side = "left"
         ids = [_ids_of(tokenizer, word) for word in self.words]
-        if len(set().union(*ids)) < sum(map(len, ids)):
-            words = " and ".join(map(show, self.words))
-            raise ShroomError(
-                f"{self.name}: {words} begin with the same token, so the "
-                "first token of an answer does not distinguish them; use another model"
-            )
         model = hub.model("causal", self.name, self.revision, device)
         self.mode = self.mode or ("chat" if template else "completion")
         self._reads = getattr(model.config, "max_position_embeddings", None) or math.inf
@@ -259,7 +227,7 @@ class Local:
         """Return the row of the token after each prompt; see :meth:`_row`."""
         import torch
 
-        # A prompt that is too long even without its context keeps its end, with the question.
+        # A prompt that is too long keeps its end, with the question.
         ids = {"input_ids": [self._ids(prompt)[-self._most :] for prompt in prompts]}
         inputs = dict(self._tokenizer.pad(ids, return_tensors="pt").to(self._model.device))
         inputs["position_ids"] = (inputs["attention_mask"].cumsum(-1) - 1).clamp(min=0)

@@ -11,20 +11,19 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from shroom.core.atomic_writing import check_targets
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.language_model.model import (
     Estimate,
     Question,
+    Reply,
     Sampling,
     places_of,
+    reply_of,
     store,
     stored,
     tokens_in,
 )
-from shroom.inference.language_model.reply import Reply, reply_of
 from shroom.inference.run_settings import RUN, Run
 from shroom.inference.store import RunStore, Store
 
@@ -52,11 +51,6 @@ class Budget:
     _reserved: float = 0.0
     _ratio: float = 1.0
     _lock: Lock = field(default_factory=Lock)
-
-    @property
-    def priced(self) -> bool:
-        """Whether both prices are given."""
-        return None not in (self.price_in, self.price_out)
 
     def cost(self, into: float, out: float) -> float:
         """Return the cost of input and output tokens; 0 without prices."""
@@ -128,7 +122,8 @@ class Served:
         known = stored(self._stores(run), self._scope, keys)
         new = [prompt for prompt, seed in keys if (prompt, seed) not in known]
         into, out = sum(map(tokens_in, new)), len(new) * self.sampling.max_tokens
-        cost = self.budget.cost(into, out) if self.budget.priced else None
+        unknown = None in (self.budget.price_in, self.budget.price_out)
+        cost = None if unknown else self.budget.cost(into, out)
         return Estimate(len(new), len(known), into, out, cost, keys[0][0] if keys else "")
 
     def _requested(
@@ -137,7 +132,6 @@ class Served:
         """Yield the answers to requests as they arrive; ``done`` is the number of stored ones."""
         sent: _Sent = {}
         total, failing, why = done + len(waiting), 0, ""
-        self._check_folder()
         self.endpoint.stopped.clear()
         with futures.ThreadPoolExecutor(self.concurrency) as pool:
             try:
@@ -160,13 +154,9 @@ class Served:
                 for note in self.endpoint.notes():
                     run.note(note)
         if waiting and not why:
-            kept = (
-                f"stored in {stores[-1].path}" if stores else "not stored, because cache is false"
-            )
             why = (
-                f"the next request might exceed max_cost {self.budget.most:g}; the answers to "
-                f"{done} of {counted(total, 'request')} are {kept}, and this run has cost about "
-                f"{self.budget.spent:.4g}; to continue, run again with a higher max_cost"
+                f"the next request might exceed max_cost {self.budget.most:g}; this run has cost "
+                f"about {self.budget.spent:.4g}; to continue, run again with a higher max_cost"
             )
         yield from ((key, ShroomError(why)) for key in waiting)
 
@@ -226,7 +216,7 @@ class Served:
 
     def _key(self, question: Question) -> _Key:
         number = question.number
-        return str(question.prompt), None if number is None else self.sampling.seed + number
+        return question.prompt, None if number is None else self.sampling.seed + number
 
     def _stores(self, run: Run) -> list[Store]:
         """Return the stores of answers: the store of the run, and the file in the folder."""
@@ -234,13 +224,3 @@ class Served:
         if self.folder is not None:
             stores.append(Store(self.folder / _NAME, _MOST, run.note))
         return stores
-
-    def _check_folder(self) -> None:
-        try:
-            if self.folder:
-                check_targets([self.folder / _NAME])
-        except ShroomError as error:
-            raise ShroomError(
-                f"{error}, so answers cannot be stored there; set cache to another folder or to "
-                "false"
-            ) from error
