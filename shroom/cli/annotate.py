@@ -17,7 +17,9 @@ from shroom.annotate.config import Config
 from shroom.annotate.generations import OUTPUTS, read
 from shroom.annotate.rankers import Ranked
 from shroom.annotate.run_scorers import ScoringResult, Work, is_finished, score
-from shroom.cli import annotate_group as command
+from shroom.cli import group
+from shroom.cli.annotate_generate import command as generate_group
+from shroom.cli.annotate_probe import command as probe_group
 from shroom.cli.options import FILE, INPUT, flag, format_option, option
 from shroom.cli.output import json_text, note, read_aloud, say, say_alike
 from shroom.cli.running import RESUME, resumable, run_options, shown_progress
@@ -40,6 +42,22 @@ An example of CONFIG:
   output: labelled.jsonl
   ranked: ranked.jsonl
 """
+
+
+@group()
+def command() -> None:
+    """Generate, score and rank answers automatically, and train a knowledge probe.
+
+    Examples
+    --------
+    shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl
+    shroom annotate run annotate.yaml
+    shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
+    """
+
+
+command.add_command(generate_group, "generate")
+command.add_command(probe_group, "probe")
 
 
 @command.command("run", epilog=CONFIG)

@@ -140,7 +140,7 @@ def _wanted(values: dict[str, Any]) -> Answers:
     return wanted
 
 
-@command.command("answers", short_help="Generate answers and refusals for each question.")
+@command.command("answers")
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @together(
     "wanted",
@@ -189,7 +189,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
     return 1
 
 
-@command.command("queries", short_help="Generate debate queries from examples.")
+@command.command("queries")
 @click.argument("seeds", type=INPUT)
 @option("-n count", "Number of queries to generate.", _COUNT, required=True)
 @option(

@@ -10,7 +10,6 @@ import click
 from shroom.annotate.generations import read
 from shroom.annotate.scorers.hidden_states import MODES, POSITIONS
 from shroom.cli import group
-from shroom.cli.annotate import has_ended, scored
 from shroom.cli.options import FOLDER, INPUT, ON_DISK, flag, interval_options, option, usage_errors
 from shroom.cli.output import read_aloud, say, say_alike
 from shroom.cli.result_options import result_options
@@ -50,7 +49,7 @@ def command() -> None:
     """
 
 
-@command.command("train", short_help="Train a probe, and report cross-validated scores.")
+@command.command("train")
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @option(
     "--model", "Causal language model: a folder, or a name on the Hugging Face Hub.", required=True
@@ -109,7 +108,7 @@ def _train(
     return saved
 
 
-@command.command("score", short_help="Score each generation with a probe.")
+@command.command("score")
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @option(
     "--probe",
@@ -138,6 +137,7 @@ def _score(
     shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl
     """
     from shroom.annotate.scorers.probe import Probe
+    from shroom.cli.annotate import has_ended, scored
     from shroom.datasets.dreamcatcher import write
 
     partial = partial_of(output, [*questions, probe])
@@ -154,7 +154,7 @@ def _score(
     return 1 if reasons else 0
 
 
-@command.command("report", short_help="Show the training results of a probe.")
+@command.command("report")
 @click.argument("folder", type=FOLDER)
 @result_options("folder", about=_ABOUT, output=False, html=True)
 @option("-o --output", "Also write a figure to this .svg, .pdf or .png file.", ON_DISK)

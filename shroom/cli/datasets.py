@@ -1,4 +1,4 @@
-"""``shroom datasets`` and its commands, except ``convert``."""
+"""``shroom datasets`` and its commands."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
-from shroom.cli import datasets_group as command
+from shroom.cli import group
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import (
-    DATA_SET_NAMES,
     INPUT,
     OUTPUT,
     Number,
@@ -21,24 +22,52 @@ from shroom.cli.options import (
     format_option,
     interval_options,
     option,
+    refuse_two_pipes,
 )
 from shroom.cli.output import note, read_aloud, say
 from shroom.cli.result_options import Outcome, Targets, result_options
 from shroom.cli.running import shown_progress
-from shroom.core.atomic_writing import prepare, write_files
+from shroom.core.atomic_writing import ending, names_a_file, prepare, write_files
 from shroom.core.paths import CACHE, cache_folder
-from shroom.core.problems import ShroomError
+from shroom.core.printing import counted
+from shroom.core.problems import Problems, ShroomError
+from shroom.datasets.base import as_json, convert
 from shroom.datasets.download import fetch as download
-from shroom.datasets.download.sources import File, Source, Stored, place_of, present_files, source
+from shroom.datasets.download.sources import (
+    File,
+    Source,
+    Stored,
+    place_of,
+    present_files,
+    read_here,
+    source,
+)
+from shroom.datasets.registry import data_set, refuse_another
 from shroom.evaluation.corruption.corrupt import ANY_LANGUAGE, MAX_P, METHODS, corrupted_data
 from shroom.evaluation.corruption.reading import read
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.check import check_documents
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.input_files import JSON
+from shroom.scoring.editions.files import default
+from shroom.scoring.in_memory import as_source
+from shroom.scoring.in_sample import with_in_sample
+from shroom.scoring.input_files import CSV, JSON, documents
+
+
+@group()
+def command() -> None:
+    """Describe, convert, download and corrupt data sets.
+
+    Examples
+    --------
+    shroom datasets describe felm felm/all.jsonl
+    shroom datasets convert felm felm/all.jsonl -o felm.json
+    shroom datasets corrupt val.model-agnostic.json -o corrupted.json
+    """
 
 
 @command.command("describe")
-@click.argument("name", shell_complete=DATA_SET_NAMES)
+@click.argument("name")
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @interval_options(1000, method=False)
 @result_options("paths")
@@ -65,7 +94,7 @@ def describe(
 
 
 @command.command("fetch")
-@click.argument("name", shell_complete=DATA_SET_NAMES)
+@click.argument("name")
 @option(
     "--to folder",
     f"Destination folder.  [default: a folder in the cache; see {CACHE}]",
@@ -194,3 +223,86 @@ def corrupt(
     counts = f"{corrupted.kept} faithful and {corrupted.inconsistent} inconsistent items"
     say([f"wrote {counts} to {path}"])
     click.echo(corrupted.render(form), nl=False, err=output == "-")
+
+
+@command.command("convert")
+@click.argument("name")
+@click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
+@option(
+    "-o --output", "Write to this file, folder or .zip, or to stdout (-).", OUTPUT, required=True
+)
+@option("--view", "Name of the view that defines the datapoints.  [default: the first view]")
+@option("--predictions", "Convert this submission to the data set's own prediction format.", INPUT)
+def _convert(
+    *, name: str, paths: tuple[str, ...], output: str, view: str | None, predictions: str | None
+) -> None:
+    """Convert the data set NAME to SHROOM's format, which every detector reads.
+
+    A view (see 'shroom list datasets NAME') defines the premise, the hypothesis and p of each
+    datapoint.
+
+    Examples
+    --------
+    shroom datasets convert mushroom2025 docs/examples/mushroom2025/gold -o converted/
+    shroom datasets convert verifiability docs/examples/worked-citations.jsonl -o c.json
+    shroom datasets convert semeval2024 gold/ --view labelled -o gold.zip
+    """
+    form = data_set(name)
+    refuse_two_pipes(*paths, predictions)
+    if predictions is not None and form.predictions is None:
+        raise ShroomError(
+            f"{form.name}: {form.no_predictions}; score the submission against the converted "
+            f"data: run 'shroom datasets convert {form.name} -o gold.json' and 'shroom score "
+            "SUBMISSION gold.json'"
+        )
+    inputs, is_csv = [*paths, predictions], form.ending == ".csv" and predictions is None
+    prepare(output, [f"{form.name}.json"], inputs, CSV if is_csv else JSON)
+    for path in paths:
+        refuse_another(form.name, path)
+    collection = read_aloud(form.read, *paths) if paths else read_aloud(read_here, form.name)
+    files = convert(form, collection, view)
+    rows = [row for file in files for row in file.rows]
+    if not rows:
+        raise ShroomError(
+            f"{form.name}: nothing to convert, because no record is labelled in this "
+            "view; choose another view with --view, or use labelled files"
+        )
+    if predictions is not None and form.predictions is not None:
+        label, p = _predictions_for(rows, ", ".join(collection.files), predictions)
+        text = form.predictions(collection.records, label == 1, np.clip(p, 0, 1))
+        if ending(output) == ".json":
+            text = as_json([json.loads(line) for line in text.split("\n") if line])
+        write_files(output, {f"{form.name}.pred.jsonl": text}, inputs)
+        n = counted(len(collection.records), "record")
+        say([f"wrote predictions for {n} to {output}"])
+        return
+    texts = {f"{file.stem}.json": as_json(file.rows) for file in files if file.rows}
+    if output == "-" or names_a_file(output):
+        texts = {form.name: as_json(rows, lines=ending(output) == ".jsonl")}
+    write_files(output, texts, inputs)
+    if collection.dropped:
+        say([f"{counted(collection.dropped, 'row')} could not be used"])
+    for file in [file for file in files if file.left_out]:
+        some = f" {counted(file.left_out, 'datapoint')} without a label or a premise"
+        why = some if file.rows else ", because no record is labelled"
+        say([f"{file.stem}: left out{why}"])
+    records = counted(sum(file.records for file in files if file.rows), "record")
+    say([f"wrote {counted(len(rows), 'datapoint')} from {records} to {output}"])
+
+
+def _predictions_for(
+    rows: list[dict[str, Any]], file: str, submission: str
+) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """Return the labels and the p of a submission, one for each of the converted rows."""
+    problems = Problems()
+    listed = documents(submission, problems, submission=True)
+    if len(listed) > 1:
+        raise ShroomError(f"{submission}: expected one prediction file, got {len(listed)} files")
+    checked = check_documents(
+        listed, data=as_source(rows, f"{file} (converted)"), problems=problems, edition=default()
+    )
+    checked.raise_for_errors()
+    with_in_sample(checked.tracks, submission, listed, problems, default())
+    say(problems)
+    (track,) = checked.aligned
+    return track.predictions.label[track.rows], track.predictions.p[track.rows]

@@ -29,7 +29,7 @@ def command() -> None:
     """
 
 
-@command.command("init", reads_data=False, short_help="Write an edition file for your own task.")
+@command.command("init", reads_data=False)
 @option("-o --output", "Write the edition to this file.", OUTPUT, files.FILE)
 @option("--like", "Start from one of the kit's editions.", metavar="NAME")
 def init(output: str, like: str | None) -> None:
@@ -89,7 +89,7 @@ def check(file: str) -> int:
     return 0
 
 
-@command.command("schema", reads_data=False, short_help="Print the JSON Schema of edition files.")
+@command.command("schema", reads_data=False)
 @OUTPUT_OPTION
 def schema(output: str | None) -> None:
     """Print the JSON Schema of edition files, for completion and checks in text editors.

@@ -6,11 +6,23 @@ from typing import Any
 
 import click
 
-from shroom.cli import gold_group as command
+from shroom.cli import group
 from shroom.cli.edition_choice import edition_named, edition_option, named_edition
 from shroom.cli.options import INPUT, METRIC_OPTION, METRICS_OPTION, PATH, interval_options, option
 from shroom.cli.result_options import Outcome, result_options
 from shroom.scoring.result import Result
+
+
+@group()
+def command() -> None:
+    """Check gold labels, measure annotator agreement, or compare two versions of the gold.
+
+    Examples
+    --------
+    shroom gold check val.model-aware.json
+    shroom gold agreement val.model-aware.json
+    shroom gold rescore gold-v1/ gold-v2/ submissions/
+    """
 
 
 @command.command("check")

@@ -102,14 +102,9 @@ def _names(kind: str) -> dict[str, str | None]:
     return names | dict.fromkeys(others() if kind == "metrics" else ())
 
 
-def _completed(ctx: click.Context, _param: click.Parameter, text: str) -> list[str]:
-    kind = ctx.params.get("kind")
-    return [name for name in (_names(kind) if kind else ()) if name.startswith(text)]
-
-
 @verb(reads_data=False)
 @click.argument("kind", type=click.Choice(list(KINDS)))
-@click.argument("name", required=False, shell_complete=_completed)
+@click.argument("name", required=False)
 @format_option(
     "text", "json", about="Print text, or JSON: one object if NAME is specified, otherwise a list."
 )

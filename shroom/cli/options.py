@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 import os
 from collections.abc import Iterable, Iterator
@@ -124,22 +123,6 @@ def together(name: str, value: Callable[[dict[str, Any]], Any], *options: Decora
     return decorate
 
 
-def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return the shell completion for the names in ``module:registry``, also after a comma."""
-
-    def complete(_ctx: click.Context, _param: click.Parameter, text: str) -> list[str]:
-        module, _, attribute = registry.partition(":")
-        before, comma, begun = text.rpartition(",")
-        names = getattr(importlib.import_module(module), attribute)
-        return [before + comma + name for name in names if name.startswith(begun)]
-
-    return complete
-
-
-#: The shell completion for the names of data sets.
-DATA_SET_NAMES = names_of("shroom.datasets.registry:DATA_SETS")
-
-
 @contextmanager
 def usage_errors() -> Iterator[None]:
     """Turn errors in settings into errors of the command line."""
@@ -191,7 +174,6 @@ METRICS_OPTION = option(
     "--metrics",
     "Also report these metrics: names separated by commas, or 'all'. See 'shroom list metrics'.",
     parse=listed,
-    shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
 )
 _COLUMNS = option(
     "--columns",
