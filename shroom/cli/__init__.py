@@ -184,7 +184,7 @@ def run(command: click.Command, args: list[str], name: str) -> int:
     Problems.show_all = False
     try:
         with plug_in_errors():
-            result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
+            result: Any = command.main(args=args, prog_name=name, standalone_mode=False, obj=args)
     except InvalidInput as error:
         say(error.problems)
     except click.ClickException as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import time
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +12,7 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import INPUT, ON_DISK, option, refuse_two_pipes
-from shroom.cli.output import read_aloud
+from shroom.cli.output import command_line, read_aloud
 from shroom.cli.running import SETTINGS, recipe_of, shown_progress
 from shroom.core.atomic_writing import check_targets
 from shroom.core.problems import Problems, ShroomError
@@ -70,11 +69,7 @@ def command(
     made = recipe_of(detector, settings, **{kind.start_setting: model}).make()
     chosen = cast("FittedDetector", made)
     points = [point for file in files for point in file.datapoints]
-    words = [detector, *(file.base for file in files)]
-    words += ["--model", Path(model).name] if model else []
-    words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
-    words += ["--folds", str(folds), "-o", Path(output).name]  # shown without the files' folders
-    about: dict[str, Any] = {"command": shlex.join(["shroom", "fit", *words])}
+    about: dict[str, Any] = {"command": command_line()}
     items = TrainingItems.of(points)
     figures: dict[str, dict[str, float | None]] = {}
     began = time.monotonic()

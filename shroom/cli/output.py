@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,6 +38,13 @@ def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
     deliver(page, output)
     if output != "-":
         say([f"wrote {output}"])
+
+
+def command_line() -> str:
+    """Return the command line; absolute paths are shortened to their names."""
+    ctx = click.get_current_context().find_root()
+    words = [Path(word).name if Path(word).is_absolute() else word for word in ctx.obj]
+    return shlex.join([ctx.info_name or "", *words])
 
 
 def json_text(content: Any, **layout: Any) -> str:

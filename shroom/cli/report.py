@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,10 @@ from shroom.cli.options import (
     Number,
     format_option,
     interval_options,
-    is_given,
     option,
     refuse_two_pipes,
 )
-from shroom.cli.output import deliver, deliver_page, json_text, say, say_alike
+from shroom.cli.output import command_line, deliver, deliver_page, json_text, say, say_alike
 from shroom.cli.result_options import refuse_other_ending
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.problems import Problems
@@ -102,7 +100,7 @@ def command(
         say([f"wrote {output}"])
         notes = [f"{it.title}, {it.track}: not drawn: {it.about}" for it in drawn if not it.draw]
     else:
-        deliver_page(page(result, _command_line()), output, [*submissions, gold, output])
+        deliver_page(page(result, command_line()), output, [*submissions, gold, output])
         notes = [*result.unsliced]
     say(result.warnings)
     say_alike(f"shroom: {note}" for note in notes)
@@ -126,20 +124,3 @@ def _rows(
     signature = joined(board.signature for board in tracks)
     warnings = [problem.sentence for problem in problems]
     return json_text({"items": rows, "signature": signature, "warnings": warnings}), problems
-
-
-def _command_line() -> str:
-    """Return the command line that makes the page, with the options that were given."""
-    ctx = click.get_current_context()
-    words = ["shroom", ctx.info_name or ""]
-    for param in sorted(ctx.command.params, key=lambda param: isinstance(param, click.Option)):
-        name = param.name or ""
-        if name not in ctx.params or not is_given(name):
-            continue
-        value = ctx.params[name]
-        if isinstance(param, click.Argument):
-            words += [*value] if param.nargs == -1 else [value]
-        else:
-            shown = ",".join(value) if isinstance(value, (list, tuple)) else str(value)
-            words += [param.opts[-1], *([] if value is True else [shown])]
-    return shlex.join(words)
