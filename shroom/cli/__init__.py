@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 import shutil
 import sys
 from inspect import cleandoc
@@ -159,18 +158,10 @@ def shroom() -> None:
     """
 
 
-class _Closed(io.TextIOBase):
-    """A closed stdout, where a result would be lost without an error."""
-
-    def write(self, text: str) -> int:
-        del text
-        raise ShroomError("stdout is closed, so the result is lost; write it to a file instead")
-
-
 def main(command: click.Command = shroom, name: str = "shroom") -> None:
     """Run a command, and turn users' mistakes into sentences and exit codes."""
     if sys.stdout is None:
-        sys.stdout = _Closed()
+        sys.exit("shroom: stdout is closed; write the result to a file, and stdout to /dev/null")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -17,7 +17,6 @@ from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import (
     INPUT,
     OUTPUT,
-    Number,
     flag,
     format_option,
     interval_options,
@@ -111,7 +110,7 @@ def describe(
 @option(
     "--timeout",
     "Seconds to wait for a response from the server.",
-    Number(0, 86400, min_open=True),
+    click.FloatRange(0, 86400, min_open=True),
     download.TIMEOUT,
 )
 @format_option(
@@ -187,7 +186,7 @@ def _origin(file: Stored) -> str:
     "--balanced even",
     "Write only the items that can be corrupted, and one corrupted version of each.",
 )
-@option("--max-p", "Highest p at which an item counts as faithful.", Number(0, 1), MAX_P)
+@option("--max-p", "Highest p at which an item counts as faithful.", click.FloatRange(0, 1), MAX_P)
 @flag("--assume-faithful", "Treat unlabelled items as faithful.")
 @edition_option("data")
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")

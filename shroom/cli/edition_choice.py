@@ -9,9 +9,8 @@ import click
 
 from shroom.cli.options import Decorator, option, together
 from shroom.cli.output import note
-from shroom.core.problems import ShroomError, UnknownName
+from shroom.core.problems import ShroomError
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.input_files import is_pipe
 
 #: The default edition.
 SHROOM = "semeval2024"
@@ -39,29 +38,17 @@ def form_of_gold(
 ) -> tuple[str, Edition]:
     """Return the data set of the gold (``SHROOM`` for editions) and the edition to score by."""
     from shroom.datasets.native_scores import SCORED
-    from shroom.datasets.registry import guess, refuse_another
-    from shroom.scoring.editions.files import NAMES, default
+    from shroom.datasets.registry import refuse_another
+    from shroom.scoring.editions.files import default
 
     if named is not None and gold is not None:
         refuse_another(named, gold)
     if named is not None and named in SCORED:
         return named, default()
-    try:
-        edition = edition_named(named, gold or data, submission)
-    except UnknownName as error:
-        also = f"'shroom check' and 'shroom score' also accept {', '.join(SCORED)}"
-        raise UnknownName(f"{error}; {also}") from error
+    edition = edition_named(named, gold or data, submission)
     if edition is not None or gold is None:
         return SHROOM, edition or default()
-    name = _form_of(gold)
-    if name is None and not is_pipe(gold):
-        looks = guess(submission)
-        if looks in SCORED or (looks != SHROOM and looks in NAMES):
-            raise ShroomError(
-                f"{submission} looks like {looks} gold, but {gold} does not; put the submission "
-                "first and the gold last"
-            )
-    return _by_form(gold, name)
+    return _by_form(gold, _form_of(gold))
 
 
 def edition_option(*sources: str, any_kind: bool = False) -> Decorator:

@@ -21,9 +21,8 @@ from shroom.core.problems import printable
 @option("--split", "Split for the ranking; required if GOLD contains several splits.")
 @option(
     "--trials",
-    "Number of trials of each randomisation test.",
+    "Number of trials of each randomisation test.  [default: 10000; more for many systems]",
     TRIALS,
-    show_default="10000; more for many systems",
 )
 @interval_options(10_000)
 @result_options(

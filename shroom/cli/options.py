@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,9 +11,7 @@ from typing import Any, Callable
 import click
 from click.core import ParameterSource
 
-from shroom.cli.output import note
 from shroom.core.paths import shown_path
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.column_names import Names
@@ -57,20 +54,6 @@ OUTPUT = _Output(allow_dash=True)
 ON_DISK = _Output()
 
 
-class Number(click.FloatRange):
-    """A number in a range; unlike in click, nan is not accepted."""
-
-    name = "number"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        number = float(super().convert(value, param, ctx))
-        if math.isnan(number):
-            self.fail("expected a number, got nan", param, ctx)
-        return number
-
-
 def option(
     names: str,
     about: str,
@@ -87,8 +70,8 @@ def option(
         more["default"] = default
     if isinstance(kind, Iterable):
         kind = click.Choice([*kind])
-    elif isinstance(kind, click.IntRange):
-        kind.name = "integer"  # for messages and the help: click has "integer range"
+    elif isinstance(kind, (click.IntRange, click.FloatRange)):  # for messages and the help
+        kind.name = "integer" if isinstance(kind, click.IntRange) else "number"
     return click.option(*names.split(), help=about, type=kind, **more)
 
 
@@ -209,7 +192,7 @@ BY_OPTION = option(
 CONFIDENCE = option(
     "--confidence",
     "Confidence level of the intervals.",
-    Number(0, 1, min_open=True, max_open=True),
+    click.FloatRange(0, 1, min_open=True, max_open=True),
     0.95,
 )
 
@@ -239,9 +222,4 @@ def _intervals(values: dict[str, Any]) -> Intervals:
     none, resamples = values.pop("no_ci"), values.pop("resamples")
     seed, confidence = values.pop("interval_seed"), values.pop("confidence")
     count = 0 if none else resamples
-    if 0 < count * (1 - confidence) < 2:
-        few = (
-            f"{counted(count, 'resample')} cannot give reliable intervals at this confidence level"
-        )
-        note(f"{few}; increase --resamples")
     return Intervals(count, seed, confidence, values.pop("interval", METHODS[0]))

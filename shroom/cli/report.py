@@ -17,7 +17,6 @@ from shroom.cli.options import (
     PATH,
     TRACK_OPTION,
     TRIALS_OPTION,
-    Number,
     format_option,
     interval_options,
     option,
@@ -44,7 +43,7 @@ _FORMATS = ("html", "csv", "json")
 )
 @format_option(*_FORMATS, about="Write a page, or one row per gold item.")
 @option("--figure", "Draw only this figure, and write it to a .svg, .pdf or .png file.", KINDS)
-@option("--width", "Width of the figure in cm.", Number(4, 100), 16.0)
+@option("--width", "Width of the figure in cm.", click.FloatRange(4, 100), 16.0)
 @option("--dpi", "Resolution of a PNG in dots per inch.", click.IntRange(20, 1200), 300)
 @edition_option("gold", any_kind=True)
 @TRACK_OPTION

@@ -148,14 +148,11 @@ def test_a_broken_pipe_is_silent(files):
 
 
 @pytest.mark.linux
-def test_a_closed_stdout_is_an_error_unless_a_file_takes_the_result(files, tmp_path):
-    written = ("score", *files, "--no-ci", "--format", "json", "-o", tmp_path / "out.json")
-    lost = "shroom: stdout is closed, so the result is lost; write it to a file instead\n"
-    for words, ends in ((["score", *files], (1, lost)), (["-h"], (1, lost)), (written, (0, ""))):
-        line = ["/bin/sh", "-c", '"$@" >&-', "sh", sys.executable, "-m", "shroom", *map(str, words)]
-        done = subprocess.run(line, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == ends
-    assert (tmp_path / "out.json").read_text()
+def test_a_closed_stdout_is_an_error():
+    line = ["/bin/sh", "-c", '"$@" >&-', "sh", sys.executable, "-m", "shroom", "-h"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith("shroom: stdout is closed")
 
 
 @pytest.mark.linux

@@ -481,7 +481,6 @@ CATS = rows_of([point("Cats.")])
         (CATS, ["-o", "{d}.csv"], 1, "the name must end in .json or .jsonl"),
         (CATS, ["-o", ""], 2, "the name is empty"),
         (CATS, ["-o", "-", "--format", "json"], 2, "cannot both go to stdout"),
-        (CATS, ["-o", "{d}.json", "--max-p", "nan"], 2, "nan"),
     ],
 )
 def test_mistakes(refused, tmp_path, rows, options, code, message):
