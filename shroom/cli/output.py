@@ -73,15 +73,11 @@ def read_aloud(read: Callable[..., T], *inputs: Any, **settings: Any) -> T:
 
 
 def say_alike(lines: Iterable[str]) -> None:
-    """Write lines to stderr; lines that differ only in the place are one line with a count."""
-    kinds: dict[str, list[str]] = {}
-    for line in lines:
-        kinds.setdefault(re.sub(r"\d+", "", line.rpartition(": ")[2]), []).append(line)
-    for alike in kinds.values():
-        every = Problems.show_all or len(alike) == 1
-        say(alike if every else [f"{alike[0]} (the first of {len(alike)})"])
-    if not Problems.show_all:
-        _say_how_many_more(sum(map(len, kinds.values())) - len(kinds))
+    """Write at most three lines to stderr, and the number of the others; ``--all`` shows all."""
+    listed = [*lines]
+    shown = listed if Problems.show_all else listed[:3]
+    say(shown)
+    _say_how_many_more(len(listed) - len(shown))
 
 
 def _say_how_many_more(n: int) -> None:
