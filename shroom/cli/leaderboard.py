@@ -9,8 +9,8 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import INPUT, METRIC_OPTION, PATH, TRIALS, interval_options, option
-from shroom.cli.result_options import Outcome, result_options
-from shroom.core.problems import printable
+from shroom.cli.result_options import Outcome, Targets, result_options
+from shroom.core.problems import ShroomError, printable
 
 
 @verb()
@@ -28,7 +28,8 @@ from shroom.core.problems import printable
 @result_options(
     "folder", "gold", about="Format of the leaderboard.", forms=("csv", "markdown"), html=True
 )
-def command(folder: str, gold: str, **settings: Any) -> Outcome:
+@click.pass_obj
+def command(targets: Targets, /, folder: str, gold: str, **settings: Any) -> Outcome:
     """Rank the submissions in FOLDER by their scores on GOLD, with confidence intervals.
 
     FOLDER contains submissions, or scoring outputs downloaded from Codabench.
@@ -42,9 +43,11 @@ def command(folder: str, gold: str, **settings: Any) -> Outcome:
     from shroom.evaluation.leaderboard import leaderboard
 
     board = leaderboard(folder, gold, **settings)
-    why = f"{folder}: no submission can be ranked; correct the listed errors"
+    if not board.rows:
+        click.echo(board.render(targets.form), nl=False)
+        raise ShroomError(f"{folder}: no submission can be ranked; correct the listed errors")
     others = [
         f"shroom: {printable(str(path))}: ignored, because {reason}"
         for path, reason in board.others.items()
     ]
-    return Outcome(board, alike=others, refusal="" if board.rows else why)
+    return Outcome(board, alike=others)

@@ -43,8 +43,6 @@ _FORMATS = ("html", "csv", "json")
 )
 @format_option(*_FORMATS, about="Write a page, or one row per gold item.")
 @option("--figure", "Draw only this figure, and write it to a .svg, .pdf or .png file.", KINDS)
-@option("--width", "Width of the figure in cm.", click.FloatRange(4, 100), 16.0)
-@option("--dpi", "Resolution of a PNG in dots per inch.", click.IntRange(20, 1200), 300)
 @edition_option("gold", any_kind=True)
 @TRACK_OPTION
 @BY_OPTION
@@ -65,7 +63,7 @@ def command(
     shroom report mine/ gold/ --figure reliability -o reliability.pdf
     shroom report mine/ theirs.zip gold/ --format csv -o items.csv
     """
-    figure, size = settings.pop("figure"), {name: settings.pop(name) for name in ("width", "dpi")}
+    figure = settings.pop("figure")
     refuse_two_pipes(*submissions)
     if figure and form != "html":
         raise click.UsageError("--figure and --format cannot be combined")
@@ -77,8 +75,7 @@ def command(
     output = output or "-"
     check_targets([output], [*submissions, gold])
     if not figure:
-        choices = {name: f"--format {name}" for name in _FORMATS}
-        refuse_other_ending(output, form, {**choices, **dict.fromkeys(FORMATS, "--figure")})
+        refuse_other_ending(output, form)
     if form != "html":
         edition, track = settings["edition"], settings["track"]
         text, problems = _rows(submissions, gold, form, edition, track)
@@ -95,7 +92,7 @@ def command(
     result = report(submissions, gold, **settings)
     if figure:
         drawn = panels(figure, result)
-        write_atomically(output, file(drawn, suffix, **size))
+        write_atomically(output, file(drawn, suffix))
         say([f"wrote {output}"])
         notes = [f"{it.title}, {it.track}: not drawn: {it.about}" for it in drawn if not it.draw]
     else:

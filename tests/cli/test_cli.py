@@ -107,10 +107,10 @@ def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
         ("check S --gold S --data S", "use either --gold or --data"),
         ("compare - - S", "only one input can be stdin (-)"),
         ("compare S S S --trials 0", "--trials"),
-        ("score S S -o a.json", "a.json would contain text, not json; use --format json or"),
-        ("score S S --format json -o A.CSV", "would contain json, not csv; use --format csv or an"),
-        ("compare S S S -o a.md", "a.md would contain text, not markdown; use another ending"),
-        ("leaderboard S S --html a.pdf", "a.pdf is not an HTML file; use .html"),
+        ("score S S -o a.json", "a.json would contain text, not json; use another ending,"),
+        ("score S S --format json -o A.CSV", "A.CSV would contain json, not csv"),
+        ("compare S S S -o a.md", "a.md would contain text, not markdown"),
+        ("leaderboard S S --html a.pdf", "a.pdf would contain html, not pdf"),
     ],
 )
 def test_a_wrong_command_line_is_refused(call, said, refused):
