@@ -26,7 +26,6 @@ from shroom.scoring.editions.validation import warnings_of
 
 
 @verb()
-@click.argument("arguments", nargs=-1, metavar="")
 @option("-o --output", "Write the files of the bundle to this folder.", OUTPUT, "bundle")
 @option(
     "--gold", "Labelled data. Default: the kit's sample, which is only suitable for a trial.", INPUT
@@ -63,8 +62,6 @@ def command(
     shroom bundle --gold gold/ --start 2027-01-15 --no-predictions -o dated
     shroom bundle --check competition/codabench.zip
     """
-    if options["arguments"]:
-        raise click.UsageError("specify the gold with --gold")
     if options["checked"] is not None:
         return _check(options["checked"])
     if gold is None:

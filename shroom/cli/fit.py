@@ -33,7 +33,7 @@ from shroom.scoring.tables import Table, text
 @SETTINGS
 @option(
     "--folds",
-    "Number of cross-validation folds; 0 for no cross-validation.",
+    "Number of cross-validation folds; 0 or 1 for no cross-validation.",
     click.IntRange(0, 100),
     10,
 )
@@ -53,10 +53,6 @@ def command(
     """
     model, settings, folds = (options[name] for name in ("model", "settings", "folds"))
     refuse_two_pipes(*data)
-    if folds == 1:
-        raise click.BadParameter(
-            "one fold leaves no data to fit on; use 0 or at least 2 folds", param_hint="--folds"
-        )
     recipe = Recipe.of(detector)
     kind = class_of(recipe.detector)
     check_annotation(kind, edition)
@@ -75,7 +71,7 @@ def command(
     began = time.monotonic()
     with shown_progress("fitting") as report:
         chosen.report = lambda at: report(at.step, at.steps, f"loss {at.loss:.3f}")
-        if folds:
+        if folds > 1:
             by_file = {name: file.datapoints for name, file in zip(_distinct(files), files)}
             items, figures = chosen.cross_validate(by_file, folds)
             about |= {"out_of_fold": figures, "folds": folds}
