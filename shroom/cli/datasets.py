@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ from shroom.cli.options import (
     INPUT,
     OUTPUT,
     flag,
-    format_option,
     interval_options,
     option,
     refuse_two_pipes,
@@ -106,19 +103,7 @@ def describe(
     metavar="URL",
 )
 @flag("--force", "Download all files again and replace them.")
-@flag("--yes", "Accept the licences without asking.")
-@option(
-    "--timeout",
-    "Seconds to wait for a response from the server.",
-    click.FloatRange(0, 86400, min_open=True),
-    download.TIMEOUT,
-)
-@format_option(
-    "text", "json", about="Print the path of the folder, or one JSON object that lists all files."
-)
-def fetch(
-    *, name: str, folder: Path | None, force: bool, yes: bool, form: str, **settings: Any
-) -> None:
+def fetch(*, name: str, folder: Path | None, mirrors: tuple[str, ...], force: bool) -> None:
     """Download the public files of the data set NAME, and print the path of their folder.
 
     Files with a known SHA-256 hash are verified, and existing files are not downloaded again.
@@ -126,8 +111,8 @@ def fetch(
     Examples
     --------
     shroom datasets fetch felm
-    shroom datasets fetch felm --to data/felm --yes
-    shroom datasets fetch felm --force --format json
+    shroom datasets fetch felm --to data/felm
+    shroom datasets fetch felm --force
     """
     listing = source(name)
     folder = folder or cache_folder(listing.name)
@@ -135,20 +120,16 @@ def fetch(
     missing = [file for file in listing.files if file.name not in present]
     if missing:
         _show_licences(missing, listing, folder)
-        watched = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-        if watched and not yes and not click.confirm("Store these files?", default=True, err=True):
-            raise ShroomError(f"{listing.name}: nothing was stored")
     with shown_progress(listing.name) as bar:
 
         def report(done: int, total: int, url: str) -> None:
             bar(done, total, url.rsplit("/", 1)[-1])
 
-        files = download.fetch(listing.name, folder, force=force, report=report, **settings)
+        files = download.fetch(listing.name, folder, mirrors=mirrors, force=force, report=report)
     say(map(_origin, files))
     if listing.by_hand:
         note(listing.by_hand)
-    about = {"name": listing.name, "folder": str(folder), "files": [*map(asdict, files)]}
-    click.echo(json.dumps(about) if form == "json" else str(folder))
+    click.echo(str(folder))
 
 
 def _show_licences(missing: list[File], listing: Source, folder: Path) -> None:
@@ -189,9 +170,8 @@ def _origin(file: Stored) -> str:
 @option("--max-p", "Highest p at which an item counts as faithful.", click.FloatRange(0, 1), MAX_P)
 @flag("--assume-faithful", "Treat unlabelled items as faithful.")
 @edition_option("data")
-@format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def corrupt(
-    data: str, output: str, form: str, edition: Edition, methods: tuple[str, ...], **settings: Any
+    data: str, output: str, edition: Edition, methods: tuple[str, ...], **settings: Any
 ) -> None:
     """Corrupt faithful items of DATA so that they become inconsistent, and record every edit.
 
@@ -203,8 +183,6 @@ def corrupt(
     shroom datasets corrupt val.model-agnostic.json --method number --balanced -o hard.json
     shroom datasets corrupt gold/ --max-p 0.3 --seed 7 -o corrupted.jsonl
     """
-    if form == "json" and output == "-":
-        raise click.UsageError("the data and the summary cannot both go to stdout; use -o FILE")
     prepare(output, ["corrupted.json"], [data], JSON)
     items = read_aloud(read, data, edition=edition)
     chosen = [*dict.fromkeys(methods or METHODS)]
@@ -221,7 +199,7 @@ def corrupt(
     path = f"{output.rstrip('/')}/corrupted.json" if Path(output).is_dir() else output
     counts = f"{corrupted.kept} faithful and {corrupted.inconsistent} inconsistent items"
     say([f"wrote {counts} to {path}"])
-    click.echo(corrupted.render(form), nl=False, err=output == "-")
+    click.echo(corrupted.render("text"), nl=False, err=output == "-")
 
 
 @command.command("convert")
@@ -249,11 +227,8 @@ def _convert(
     form = data_set(name)
     refuse_two_pipes(*paths, predictions)
     if predictions is not None and form.predictions is None:
-        raise ShroomError(
-            f"{form.name}: {form.no_predictions}; score the submission against the converted "
-            f"data: run 'shroom datasets convert {form.name} -o gold.json' and 'shroom score "
-            "SUBMISSION gold.json'"
-        )
+        fix = "convert the data, and score the submission against them"
+        raise ShroomError(f"{form.name}: {form.no_predictions}; {fix}")
     inputs, is_csv = [*paths, predictions], form.ending == ".csv" and predictions is None
     prepare(output, [f"{form.name}.json"], inputs, CSV if is_csv else JSON)
     for path in paths:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -39,7 +39,7 @@ from shroom.core.registry import check_settings, settings_of
 from shroom.datasets.registry import guess
 from shroom.detectors.registry import Recipe, check_annotation
 from shroom.inference.run_settings import Run
-from shroom.inference.store import PARTIAL, kept
+from shroom.inference.store import PARTIAL
 from shroom.prediction.input_data import read_data
 from shroom.prediction.predictions import predict_files
 from shroom.prediction.submission_files import (
@@ -156,10 +156,6 @@ def command(
         for file in files:
             click.echo(f"{file.base}: {detector.dry_run(file.datapoints)}")
         return
-    if given.resume and output == "-":
-        raise click.UsageError(
-            "a run that writes to stdout cannot be resumed; specify an output file"
-        )
     inputs = [data, given.model, recipe.path]
     names = [name_for(edition.guess(file.base), output, file.base, edition) for file in files]
     prepare(output, names, inputs)
@@ -206,39 +202,20 @@ def _predict_on_ray(
     out = Place(output)
     if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
         raise ShroomError(f"{output} is inside the data folder; choose another folder")
-    # Object stores have no locks.
-    with nullcontext() if out.is_uri else _reserved(Path(output), MANIFEST + PARTIAL):
-        manifest = Manifest(out, shards, recipe, run, resume=resume)
-        judged = outcomes(manifest.missing, recipe, run=run, **ray)
+    manifest = Manifest(out, shards, recipe, run, resume=resume)
+    judged = outcomes(manifest.missing, recipe, run=run, **ray)
 
-        def done() -> str:
-            return f"finished shards: {len(shards) - len(manifest.missing)} of {len(shards)}"
+    def done() -> str:
+        finished = len(shards) - len(manifest.missing)
+        return f"finished shards: {finished} of {len(shards)}; to continue, add --resume"
 
-        if len(manifest.missing) < len(shards):
-            note(done())
-        with (
-            if_interrupted(lambda: f"{done()}; to continue, add --resume"),
-            shown_progress("shards") as report,
-        ):
-            say(run_shards(manifest, judged, report=report, note=note))
-        written = write_submission(out, shards)
+    with if_interrupted(done), shown_progress("shards") as report:
+        say(run_shards(manifest, judged, report=report, note=note))
+    written = write_submission(out, shards)
     parts = f"{counted(len(shards), 'part')} and {MANIFEST}"
     say([f"wrote {counted(manifest.rows, 'prediction')} to {output}: {parts}"])
     if written:
         say([f"wrote the submission to {out.of(SUBMISSION)}"])
-
-
-@contextmanager
-def _reserved(folder: Path, name: str) -> Iterator[None]:
-    """Lock a folder against other runs by an empty store; remove a new folder if it stays empty."""
-    is_new, hint = not folder.exists(), "wait until it ends, or choose another folder"
-    try:
-        with kept(folder / name, note, resume=True, hint=hint):
-            yield
-    finally:
-        if is_new:
-            with suppress(OSError):  # it has files now
-                folder.rmdir()
 
 
 def _predict_segments(

@@ -278,7 +278,7 @@ def test_others_have_no_native_predictions_and_say_why(name, native, shroom, tmp
     path = native(name)
     convert = ("datasets", "convert", name, path, "--predictions", path)
     code, _, told = shroom(*convert, "-o", tmp_path / "out.jsonl")
-    assert (code, "score the submission against the converted data" in told) == (1, True)
+    assert (code, "score the submission against them" in told) == (1, True)
     assert ("spans" in told) == (name == "mushroom2025")
 
 

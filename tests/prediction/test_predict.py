@@ -452,7 +452,6 @@ def test_neither_data_nor_recipe_nor_model_is_written_over(call, target, tmp_pat
         ("trial.model-aware.json", "out/sub", "a folder needs names like"),
         ("train.model-aware.json", "out/sub", "a folder needs names like"),
         ("d", "mine", "run.json already exists and is not a run record"),
-        ("in/data.json", "- --resume", "cannot be resumed"),
     ],
 )
 def test_what_cannot_be_written_is_told_before_anything_is_computed(

@@ -21,7 +21,6 @@ from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.registry import Recipe
 from shroom.inference.run_settings import RUN
-from shroom.inference.store import kept
 from shroom.prediction.ray.cluster import outcomes
 from shroom.prediction.ray.manifest import MANIFEST, Manifest, run_shards
 from shroom.prediction.ray.shards import Outcome, Place, Worker, read, shards_of
@@ -422,18 +421,6 @@ def test_a_killed_worker_costs_nothing_and_a_deadly_shard_is_given_up(
 
 
 # --- the command line
-
-
-def test_a_second_run_at_one_folder_is_refused_and_changes_nothing(data, tmp_path, shroom):
-    given = ("predict", "lexical", data, "--engine", "ray", "-o", tmp_path / "out")
-    with kept(tmp_path / "out" / f"{MANIFEST}.partial", print, resume=True):
-        code, text, err = shroom(*given, "--resume")
-        left = {path.name.split("-")[0] for path in (tmp_path / "out").iterdir()}
-        assert left == {f"{MANIFEST}.partial"}  # and sqlite's journal
-    assert (code, text) == (1, "")
-    assert "another run is writing to " in err
-    assert f"out/{MANIFEST}.partial; " in err
-    assert err.endswith("; wait until it ends, or choose another folder\n")
 
 
 def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
