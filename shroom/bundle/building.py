@@ -165,9 +165,7 @@ def _refuse_own_metrics(edition: Edition) -> None:
         if entry is not None and not entry.where.startswith("shroom."):
             raise ShroomError(
                 f"metrics: '{name}' is defined in {entry.where}, but the scoring program contains "
-                "only the kit's metrics. On the platform, use one of the metrics that 'shroom list "
-                "metrics' shows. To rank by your own metric, download the submissions and run "
-                "'shroom leaderboard'"
+                "only the kit's metrics; use one of them, or rank with 'shroom leaderboard'"
             )
 
 

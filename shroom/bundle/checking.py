@@ -7,7 +7,6 @@ import functools
 import json
 import operator
 import os
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -15,15 +14,11 @@ from typing import Any, NamedTuple
 
 from shroom.bundle.contents import FILE, Contents, described
 from shroom.core.extras import require
-from shroom.core.printing import counted, nearest, printable, show
+from shroom.core.printing import nearest, printable, show
 from shroom.core.problems import ShroomError
 
 #: The version of Codabench whose source the schema and the rules follow.
 COMMIT = "c7dbc75 (March 2026)"
-#: The most lines that are reported.
-_MOST = 100
-#: A paragraph in the kit's pages that is meant for the organisers.
-_NOTE = re.compile(r"<p>(Organisers: [^<]*)</p>")
 
 Table = dict[str, Any]
 Tables = list[tuple[str, Table]]
@@ -38,7 +33,7 @@ class Findings(NamedTuple):
 
 
 def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> Findings:
-    """Return why Codabench would reject a bundle, given as a zip, its bytes, or a folder."""
+    """Return why Codabench would reject a bundle, given as a zip or its bytes."""
     require("bundle", "jsonschema", "pyyaml")
     contents = Contents(source, file)
     place = f"{contents.file}/{FILE}"
@@ -46,8 +41,7 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
     warnings: list[str] = []
     if FILE in contents.files or not contents.problems.errors:
         try:
-            data, warnings = described(contents)
-            refused = _breaches(data, contents, warnings)
+            refused = _breaches(described(contents), contents, warnings)
         except (ShroomError, ValueError) as error:  # ValueError: integers with too many digits
             refused = [str(error)]
     read = [line for line in contents.problems.lines() if not line.startswith("  ")]
@@ -57,10 +51,7 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
 
 
 def _lines(place: str, sentences: list[str]) -> list[str]:
-    lines = [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
-    if len(lines) > _MOST:
-        lines[_MOST:] = [f"{place}: {counted(len(lines) - _MOST, 'more problem')}"]
-    return lines
+    return [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
 
 
 def _breaches(data: dict[str, Any], contents: Contents, warnings: list[str]) -> list[str]:
@@ -79,20 +70,7 @@ def _breaches(data: dict[str, Any], contents: Contents, warnings: list[str]) -> 
         _remove(data, path)
     for place, text in (breach for rule in REFUSED for breach in rule(data)):
         refused.setdefault(place, text)
-    odd = [*(breach for rule in ODD for breach in rule(data)), *_notes(data, contents)]
-    warnings += [f"{place}: {text}" for place, text in odd]
     return [f"{place}: {text}" for place, text in refused.items()]
-
-
-def _notes(data: dict[str, Any], contents: Contents) -> Iterator[tuple[str, str]]:
-    """Yield the pages with a note that the kit leaves for the organisers."""
-    pages = enumerate(data.get("pages") or [])
-    named = {"terms": data.get("terms"), **{f"pages[{n}].file": it.get("file") for n, it in pages}}
-    for place, name in named.items():
-        if name is not None and contents.has(name):
-            for note in _NOTE.findall(contents.read(name).decode("utf-8", "replace")):
-                expected = f"your own page (set pages.{Path(str(name)).stem} in the edition)"
-                yield place, f'expected {expected}, got {name} with "{note}"'
 
 
 def _validator(contents: Contents) -> Any:
@@ -129,9 +107,7 @@ def _sentences(error: Any, definitions: dict[str, Any]) -> Iterator[tuple[str, s
     elif isinstance(error.cause, ShroomError):
         yield _place(*error.path), str(error.cause)
     else:
-        size = f" of {len(value)} characters" if error.validator == "maxLength" else ""
-        expected = error.schema["description"]
-        yield _place(*error.path), f"expected {expected}, got {show(value)}{size}"
+        yield _place(*error.path), f"expected {error.schema['description']}, got {show(value)}"
 
 
 def _place(*path: str | int) -> str:
@@ -189,12 +165,6 @@ def _task_indexes(data: Table) -> Breaches:
                 yield f"{place}.tasks[{number}]", f"expected the index of a task, got {show(index)}"
 
 
-def _questions(data: Table) -> Breaches:
-    for key, question in (data.get("fact_sheet") or {}).items():
-        if str(question["key"]) != key:
-            yield f"fact_sheet.{key}.key", f"expected {show(key)}, got {show(question['key'])}"
-
-
 def _phase_order(data: Table) -> Breaches:
     phases = sorted(_tables(data, "phases"), key=lambda phase: float(phase[1].get("index", 0)))
     for place, phase in phases[:1]:
@@ -227,27 +197,5 @@ def _column_indexes(data: Table) -> Breaches:
                 yield f"{own_place}.computation_indexes", got
 
 
-def _odd_phases(data: Table) -> Breaches:
-    for place, phase in _tables(data, "phases"):
-        if phase.get("tasks") == []:
-            yield f"{place}.tasks", "expected the index of a task, got none, so nothing is scored"
-        start, end = moment(phase.get("start")), moment(phase.get("end"))
-        if start and end and end <= start:
-            yield f"{place}.end", f"expected a time after the start, {start}, got {end}"
-
-
-def _odd_boards(data: Table) -> Breaches:
-    for number, (place, board, columns) in enumerate(_boards(data)):
-        if number:
-            yield place, "expected only one leaderboard, got a second one, which no phase uses"
-        for own_place, column in columns:
-            is_first = column.get("index") == board.get("primary_index", 0)
-            if column.get("hidden") is True and not is_first:
-                expected = "expected false for a column that breaks ties, got true"
-                yield f"{own_place}.hidden", expected
-
-
 #: The platform refuses a bundle that breaks one of these rules.
-REFUSED = (_doubled, _task_indexes, _questions, _phase_order, _column_indexes)
-#: The platform accepts such a bundle, but the organiser probably means something else.
-ODD = (_odd_phases, _odd_boards)
+REFUSED = (_doubled, _task_indexes, _phase_order, _column_indexes)

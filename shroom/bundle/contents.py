@@ -1,4 +1,4 @@
-"""The files of a bundle, which is a folder or a zip, and the YAML file of its competition."""
+"""The files of a bundle, and the YAML file of its competition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,6 @@ from shroom.core.printing import show
 from shroom.core.problems import Problems, ShroomError, printable
 
 FILE = "competition.yaml"
-#: The largest ``competition.yaml`` in bytes.
-MAX_YAML = 1 << 20
-#: The most values of a competition, repeated ones counted each time; few have a thousand.
-MAX_VALUES = 20_000
 #: The first bytes of the images that the platform accepts: PNG, JPEG, GIF and WebP.
 _IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
 _METADATA = ("metadata.yaml", "metadata")
@@ -30,31 +25,22 @@ _COMMAND = re.compile(rb"""^["']?command["']?\s*:\s*\S""", re.MULTILINE)
 
 
 class Contents:
-    """The files of a zip or a folder; ``problems`` are the problems of the zip."""
+    """The files of a zip; ``problems`` are the problems of the zip."""
 
     def __init__(self, source: str | os.PathLike[str] | bytes, file: str) -> None:
         self.file = file if isinstance(source, bytes) else os.fspath(source)
         self.problems = Problems()
-        readers: dict[str, Callable[[], bytes | None]]
         archive = io.BytesIO(source) if isinstance(source, bytes) else Path(source)
-        if isinstance(archive, io.BytesIO) or archive.is_file():
 
-            @functools.cache
-            def member(name: str) -> bytes | None:
-                return listed(archive, self.file, self.problems, (name,))[name]
+        @functools.cache
+        def member(name: str) -> bytes | None:
+            return listed(archive, self.file, self.problems, (name,))[name]
 
-            names = listed(archive, self.file, self.problems)
-            readers = {name: functools.partial(member, name) for name in names if name[-1:] != "/"}
-        elif archive.is_dir():
-            files = [path for path in archive.rglob("*") if path.is_file()]
-            readers = {path.relative_to(archive).as_posix(): path.read_bytes for path in files}
-        else:
-            reason = "is not a file or folder" if archive.exists() else "does not exist"
-            raise ShroomError(f"{archive} {reason}")
+        names = [name for name in listed(archive, self.file, self.problems) if name[-1:] != "/"]
         #: A function that reads each file, by its normalised name.
-        self.files = {_normal(name): read for name, read in readers.items()}
+        self.files = {_normal(name): functools.partial(member, name) for name in names}
         #: The names that lead out of the bundle when it is unpacked.
-        self.outside = [name for name in readers if _OUTSIDE.match(_normal(name))]
+        self.outside = [name for name in names if _OUTSIDE.match(_normal(name))]
 
     def read(self, name: object) -> bytes:
         content = self.files.get(_normal(name), lambda: None)()
@@ -101,65 +87,40 @@ def _normal(name: object) -> str:
     return posixpath.normpath(str(name).replace("\\", "/"))
 
 
-def described(contents: Contents) -> tuple[dict[str, Any], list[str]]:
-    """Return a competition as JSON values, and a warning for each time of day that is ignored."""
+def described(contents: Contents) -> dict[str, Any]:
+    """Return a competition as JSON values."""
     if FILE not in contents.files:
         near = [name for name in contents.files if name.endswith(f"/{FILE}")]
         got = f"{show(near[0])}; zip the files, not their folder" if near else "none"
         raise ShroomError(f"expected this file at the top level of the bundle, got {got}")
-    content = contents.files[FILE]() or b""
-    if len(content) > MAX_YAML:
-        raise ShroomError(f"expected at most {MAX_YAML} bytes, got {len(content)}")
-    data = _parsed(content)
+    data = _parsed(contents.files[FILE]() or b"")
     if not isinstance(data, dict):
         raise ShroomError(f"expected keys and values, got {show(data)}")
     if data.get("version") not in (2, "2"):
         got = show(data["version"]) if "version" in data else "none"
         raise ShroomError(f"version: expected 2, got {got}; the kit can check only version 2")
-    warnings = list(_dates_as_text(data.get("phases")))
+    _dates_as_text(data.get("phases"))
     # The platform rejects dates elsewhere, so they must not be texts for the schema.
     text = json.dumps(data, default=lambda other: [str(other)], skipkeys=True)
-    return json.loads(text), warnings
+    values: dict[str, Any] = json.loads(text)
+    return values
 
 
 def _parsed(content: bytes) -> Any:
     import yaml
 
     try:
-        text = content.decode("utf-8")
-        _refuse_multiplied(yaml.compose(text, Loader=yaml.SafeLoader))
-        return yaml.safe_load(text)
-    except UnicodeDecodeError as error:
-        raise ShroomError("expected UTF-8, got other bytes") from error
-    except yaml.YAMLError as error:
-        reason = " ".join(printable(str(error)).split())
-        raise ShroomError(f"expected YAML, got other text: {reason}") from error
+        return yaml.safe_load(content.decode("utf-8"))
     except RecursionError as error:
         raise ShroomError("expected YAML, got brackets that nest too deeply") from error
-    except (ValueError, OverflowError) as error:  # dates and numbers out of range
-        raise ShroomError(f"expected YAML, got a value that cannot be read: {error}") from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # or dates out of range
+        reason = " ".join(printable(str(error)).split())
+        raise ShroomError(f"expected YAML in UTF-8, got other text: {reason}") from error
 
 
-def _refuse_multiplied(root: Any) -> None:
-    """Raise an error if aliases multiply the number of values beyond ``MAX_VALUES``."""
-    nodes, count = [root] if root else [], 1
-    while nodes:
-        children = nodes.pop().value
-        if isinstance(children, list):
-            count += len(children)
-            if count > MAX_VALUES:
-                raise ShroomError(f"expected at most {MAX_VALUES} values, got more")
-            for child in children:  # an entry of a list, or the key and value of a mapping
-                nodes += child if isinstance(child, tuple) else [child]
-
-
-def _dates_as_text(phases: Any) -> Iterator[str]:
-    """Convert starts and ends of phases to texts; yield a warning for each ignored time."""
-    for index, phase in enumerate(phases if isinstance(phases, list) else ()):
+def _dates_as_text(phases: Any) -> None:
+    """Convert starts and ends of phases to texts, of whose times the platform reads the day."""
+    for phase in phases if isinstance(phases, list) else ():
         for key in ("start", "end") if isinstance(phase, dict) else ():
-            value = phase.get(key)
-            if isinstance(value, dt.date):
-                phase[key] = str(value)[:10]
-            if isinstance(value, dt.datetime) and value.time() != dt.time():
-                got = f"{value}, of which Codabench reads only the day"
-                yield f"phases[{index}].{key}: expected a time in quotation marks, got {got}"
+            if isinstance(phase.get(key), dt.date):
+                phase[key] = str(phase[key])[:10]

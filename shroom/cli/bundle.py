@@ -15,7 +15,7 @@ from shroom import bundle
 from shroom.bundle.checking import COMMIT
 from shroom.cli import verb
 from shroom.cli.edition_choice import SHROOM, edition_given, named_edition
-from shroom.cli.options import INPUT, OUTPUT, flag, option
+from shroom.cli.options import FILE, INPUT, OUTPUT, flag, option
 from shroom.cli.output import note, read_aloud, say
 from shroom.core.datapoint import TASKS
 from shroom.core.extras import install_hint
@@ -46,8 +46,8 @@ from shroom.scoring.editions.validation import warnings_of
 @flag("--allow", "Build the bundle even if 'shroom gold check' finds errors.")
 @option(
     "--check checked",
-    "Only check whether Codabench would accept this bundle (a zip or a folder).",
-    INPUT,
+    "Only check whether Codabench would accept this bundle (a zip).",
+    FILE,
 )
 def command(
     *, output: str, gold: str | None, data: str | None, edition: str | None, **options: Any
@@ -94,7 +94,6 @@ def command(
     for name, content in files.items():
         click.echo(f"{Path(output) / name}  {len(content)} bytes")
     uploaded, kept = (Path(output) / name for name in files)
-    say(f"before you upload: {line}" for line in bundle.check(uploaded).warnings)
     say([f"next: upload {uploaded} to Codabench (Benchmarks, Management, Upload)"])
     if any(phase.blind for phase in chosen.phases):
         say([f"keep {kept}: you need it to reveal the scores of a blind phase"])
@@ -102,8 +101,6 @@ def command(
 
 
 def _check(file: str) -> int:
-    built = Path(file) / "codabench.zip"
-    file = str(built) if built.is_file() else file
     findings = bundle.check(file)
     say([*(f"warning: {line}" for line in findings.warnings), *findings.refused])
     if findings.refused:
