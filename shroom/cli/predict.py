@@ -146,12 +146,9 @@ def command(
         return
     splits = recipe.data or edition.submitted
     files = read_aloud(read_data, data, splits=splits, edition=edition)
-    splits_of = [(edition.guess(file.base), file) for file in files] if given.split else []
-    for name, file in splits_of:  # a file may be specified alone, or be alone in its folder
-        if name is None or name.split != given.split:
-            raise ShroomError(
-                f"{data}: no file for the split {given.split}, only {file.base}; omit --split"
-            )
+    for file in files if given.split else ():  # a file may be alone in its folder
+        if getattr(edition.guess(file.base), "split", None) != given.split:
+            raise ShroomError(f"{data}: no file for the split {given.split}, only {file.base}")
     if output is None or given.dry_run:
         for file in files:
             click.echo(f"{file.base}: {detector.dry_run(file.datapoints)}")
