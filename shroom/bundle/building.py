@@ -65,8 +65,6 @@ sys.path.remove(sys.argv[1])
 del sys.argv[:2]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-#: The most lines of its messages that are shown.
-_LINES = 20
 
 
 def build(
@@ -236,7 +234,7 @@ def try_program(program: bytes, reference: bytes, submission: bytes, keys: Colle
         except subprocess.TimeoutExpired as error:
             raise _failed(f"it took longer than {TIME_LIMIT} seconds") from error
         if done.returncode:
-            lines = done.stderr.decode("utf-8", "replace").splitlines()[-_LINES:]
+            lines = done.stderr.decode("utf-8", "replace").splitlines()[-20:]
             raise _failed("\n".join(map(printable, lines)))
         scores = json.loads((places["output"] / "scores.json").read_bytes())
     lacking = [key for key in keys if not math.isfinite(scores.get(key, math.nan))]

@@ -44,11 +44,7 @@ from shroom.scoring.editions.validation import warnings_of
     default=True,
 )
 @flag("--allow", "Build the bundle even if 'shroom gold check' finds errors.")
-@option(
-    "--check checked",
-    "Only check whether Codabench would accept this bundle (a zip).",
-    FILE,
-)
+@option("--check checked", "Only check whether Codabench would accept this zip.", FILE)
 def command(
     *, output: str, gold: str | None, data: str | None, edition: str | None, **options: Any
 ) -> int:

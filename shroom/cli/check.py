@@ -36,16 +36,8 @@ MAX_TRIED = 100_000
     "labels and p are not inverted.",
     INPUT,
 )
-@option(
-    "--data",
-    "Check that the ids and their order match this unlabelled file or folder.",
-    INPUT,
-)
-@option(
-    "--fix out",
-    "Write a corrected copy to this file, folder or zip, unless errors remain.",
-    OUTPUT,
-)
+@option("--data", "Check that the ids and their order match this unlabelled data.", INPUT)
+@option("--fix out", "Write a corrected copy to this file, folder or zip.", OUTPUT)
 @EDITION_OR_DATA_SET
 @NAMES_OPTIONS
 @flag("--official", "Apply only the rules of the organisers' 2024 programs.")

@@ -96,12 +96,7 @@ def describe(
     f"Destination folder.  [default: a folder in the cache; see {CACHE}]",
     click.Path(path_type=Path),
 )
-@option(
-    "--mirror mirrors",
-    "URL of a mirror to try before the original source; may be repeated.",
-    multiple=True,
-    metavar="URL",
-)
+@option("--mirror mirrors", "Mirror to try first; may be repeated.", multiple=True, metavar="URL")
 @flag("--force", "Download all files again and replace them.")
 def fetch(*, name: str, folder: Path | None, mirrors: tuple[str, ...], force: bool) -> None:
     """Download the public files of the data set NAME, and print the path of their folder.
@@ -156,17 +151,9 @@ def _origin(file: Stored) -> str:
     OUTPUT,
     required=True,
 )
-@option(
-    "--method methods",
-    "Method of corruption; may be repeated.  [default: all]",
-    METHODS,
-    multiple=True,
-)
+@option("--method methods", "Method; may be repeated.  [default: all]", METHODS, multiple=True)
 @option("--seed", "Random seed for the corruptions.", click.IntRange(0), 0)
-@flag(
-    "--balanced even",
-    "Write only the items that can be corrupted, and one corrupted version of each.",
-)
+@flag("--balanced even", "Write only items that can be corrupted, and one version of each.")
 @option("--max-p", "Highest p at which an item counts as faithful.", click.FloatRange(0, 1), MAX_P)
 @flag("--assume-faithful", "Treat unlabelled items as faithful.")
 @edition_option("data")

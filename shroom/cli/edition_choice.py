@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
-
-import click
 
 from shroom.cli.options import Decorator, option, together
 from shroom.cli.output import note
@@ -62,8 +59,6 @@ def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
         edition = edition_given(values.pop("edition"), source, first, by_form=any_kind)
         if not any_kind:
             refuse_other_kinds(edition)
-        if values.get("metrics"):
-            refuse_unknown_metrics(values["metrics"], edition)
         return edition
 
     beside = "gold" if sources[0].endswith("gold") else "data"
@@ -78,17 +73,6 @@ def refuse_other_kinds(edition: Edition) -> None:
             f"this command needs labels with p(Hallucination), but the edition {edition.name} has "
             f"the annotation kind '{edition.annotation.kind}'"
         )
-
-
-def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
-    from shroom.scoring.kinds.base import kind_of
-
-    kind = kind_of(edition)
-    try:
-        for name in set(names) - {"all"}:
-            kind.metric(name, edition)
-    except ShroomError as error:
-        raise click.BadParameter(str(error), param_hint="'--metrics'") from error
 
 
 def edition_given(

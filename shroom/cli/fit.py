@@ -31,12 +31,7 @@ from shroom.scoring.tables import Table, text
 @option("-o --output", "Write the model to this path.", ON_DISK, required=True)
 @option("--model", "Encoder to start from: a folder, or a name on the Hugging Face Hub.")
 @SETTINGS
-@option(
-    "--folds",
-    "Number of cross-validation folds; 0 or 1 for no cross-validation.",
-    click.IntRange(0, 100),
-    10,
-)
+@option("--folds", "Number of cross-validation folds; 0 for none.", click.IntRange(0, 100), 10)
 def command(
     *, detector: str, data: tuple[str, ...], output: str, edition: Edition, **options: Any
 ) -> None:

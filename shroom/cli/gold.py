@@ -27,12 +27,7 @@ def command() -> None:
 
 @command.command("check")
 @click.argument("gold", type=INPUT)
-@option(
-    "--against",
-    "Report the items that GOLD shares with this split. May be repeated.",
-    INPUT,
-    multiple=True,
-)
+@option("--against", "Report items shared with this split; may be repeated.", INPUT, multiple=True)
 @named_edition("the edition or data set that matches the keys of the rows")
 @interval_options(1000, method=False)
 @result_options("gold", "against", "edition", about="Print text, or one JSON object.", html=True)

@@ -46,7 +46,7 @@ def test_the_confidence_is_named(places, shroom, resamples, confidence, named):
     assert (code, f"{named} interval" in out) == (0, True)
 
 
-WRONG = "confidence 0, confidence 1, resamples 0, seed -1, interval x, metrics f1"
+WRONG = "confidence 0, confidence 1, resamples 0, seed -1, interval x"
 
 
 @pytest.mark.parametrize("wrong", WRONG.split(", "))
