@@ -38,11 +38,7 @@ from shroom.scoring.editions.validation import warnings_of
     click.DateTime(["%Y-%m-%d"]),
     metavar="YYYY-MM-DD",
 )
-@flag(
-    "--predictions/--no-predictions",
-    "For the tasks of SHROOM 2024: add the default detector's predictions to the starting kit.",
-    default=True,
-)
+@flag("--predictions/--no-predictions", "Add predictions to the starting kit.", default=True)
 @flag("--allow", "Build the bundle even if 'shroom gold check' finds errors.")
 @option("--check checked", "Only check whether Codabench would accept this zip.", FILE)
 def command(

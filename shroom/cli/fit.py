@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from pathlib import Path
 from typing import Any, cast
 
@@ -63,7 +61,6 @@ def command(
     about: dict[str, Any] = {"command": command_line()}
     items = TrainingItems.of(points)
     figures: dict[str, dict[str, float | None]] = {}
-    began = time.monotonic()
     with shown_progress("fitting") as report:
         chosen.report = lambda at: report(at.step, at.steps, f"loss {at.loss:.3f}")
         if folds > 1:
@@ -71,9 +68,6 @@ def command(
             items, figures = chosen.cross_validate(by_file, folds)
             about |= {"out_of_fold": figures, "folds": folds}
         chosen.fit(points, [point.p for point in points])
-    gpu = "" if chosen.device in (None, "cpu") else f"{chosen.device} with "
-    about |= {"seconds": round(time.monotonic() - began)}
-    about |= {"machine": f"{gpu}{os.cpu_count()} CPU cores"}
     chosen.remember(items)
     chosen.save(output, **about)
     if not figures:

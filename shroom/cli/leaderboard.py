@@ -19,11 +19,7 @@ from shroom.core.problems import ShroomError, printable
 @edition_option("gold", any_kind=True)
 @METRIC_OPTION
 @option("--split", "Split for the ranking; required if GOLD contains several splits.")
-@option(
-    "--trials",
-    "Number of trials of each randomisation test.  [default: 10000; more for many systems]",
-    TRIALS,
-)
+@option("--trials", "Trials per test.  [default: 10000; more for many systems]", TRIALS)
 @interval_options(10_000)
 @result_options(
     "folder", "gold", about="Format of the leaderboard.", forms=("csv", "markdown"), html=True

@@ -174,11 +174,7 @@ _LABELS = option(
 NAMES_OPTIONS = together(
     "names", lambda values: {it: values.pop(it) for it in ("columns", "labels")}, _COLUMNS, _LABELS
 )
-METRIC_OPTION = option(
-    "--metric",
-    "Rank by this metric of the edition; another metric of the edition breaks ties.  [default: the "
-    "first metric]",
-)
+METRIC_OPTION = option("--metric", "Rank by this metric of the edition.  [default: the first]")
 TRACK_OPTION = option("--track", "Use only this track.", metavar="TRACK")
 TRIALS = click.IntRange(1, 10_000_000)
 TRIALS_OPTION = option("--trials", "Number of trials of each randomisation test.", TRIALS, 10_000)

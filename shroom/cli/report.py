@@ -36,11 +36,7 @@ _FORMATS = ("html", "csv", "json")
 @verb()
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=PATH)
-@option(
-    "-o --output",
-    "Write to this file, or to stdout (-), which is the default for csv and json.",
-    OUTPUT,
-)
+@option("-o --output", "Write to this file; without it, csv and json go to stdout.", OUTPUT)
 @format_option(*_FORMATS, about="Write a page, or one row per gold item.")
 @option("--figure", "Draw only this figure, and write it to a .svg, .pdf or .png file.", KINDS)
 @edition_option("gold", any_kind=True)
