@@ -111,9 +111,7 @@ def _parsed(content: bytes) -> Any:
 
     try:
         return yaml.safe_load(content.decode("utf-8"))
-    except RecursionError as error:
-        raise ShroomError("expected YAML, got brackets that nest too deeply") from error
-    except (yaml.YAMLError, ValueError, OverflowError) as error:  # or dates out of range
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         reason = " ".join(printable(str(error)).split())
         raise ShroomError(f"expected YAML in UTF-8, got other text: {reason}") from error
 

