@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -16,16 +12,16 @@ from shroom.annotate.base import Scorer
 from shroom.annotate.config import Config
 from shroom.annotate.generations import OUTPUTS, read
 from shroom.annotate.rankers import Ranked
-from shroom.annotate.run_scorers import ScoringResult, Work, is_finished, score
+from shroom.annotate.run_scorers import ScoringResult, Work
 from shroom.cli import group
 from shroom.cli.annotate_generate import command as generate_group
 from shroom.cli.annotate_probe import command as probe_group
+from shroom.cli.annotate_probe import has_ended, scored
 from shroom.cli.options import FILE, INPUT, flag, format_option, option
 from shroom.cli.output import json_text, note, read_aloud, say, say_alike
-from shroom.cli.running import RESUME, resumable, run_options, shown_progress
+from shroom.cli.running import RESUME, run_options
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.printing import counted
-from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store, kept
@@ -111,35 +107,6 @@ def _run(
     )
     say([f"missing scores: {len(result.failed)}; to try again, add --resume"])
     return 1
-
-
-def has_ended(
-    partial: Path, outputs: Sequence[Path], questions: Sequence[Question], scorers: Sequence[Scorer]
-) -> bool:
-    """Return whether an earlier run has written all outputs, and report it if so."""
-    if partial.exists() or not all(path.is_file() for path in outputs):
-        return False
-    with suppress(ShroomError):
-        if is_finished(questions, scorers, read(outputs[0])):
-            again = "to run the command again, leave out --resume"
-            say([f"{outputs[0]} is complete, so there is nothing to resume; {again}"])
-            return True
-    return False
-
-
-@contextmanager
-def scored(
-    scorers: Sequence[Scorer], questions: list[Question], partial: Path, run: Run, *, resume: bool
-) -> Iterator[ScoringResult]:
-    """Provide the result of scorers; store scores until the context ends or if any failed."""
-    if not scorers:
-        yield score(questions, scorers)
-        return
-    with resumable(partial, "score", resume=resume, refuse=True) as store:
-        run = replace(run, note=functools.cache(note))
-        result = score(questions, scorers, store, run, shown_progress)
-        store.unfinished = bool(result.failed)
-        yield result
 
 
 def _rehearsal(

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from shroom.annotate.base import Scorer
 from shroom.annotate.generations import read
+from shroom.annotate.run_scorers import ScoringResult, is_finished, score
 from shroom.annotate.scorers.hidden_states import MODES, POSITIONS
 from shroom.cli import group
 from shroom.cli.options import FOLDER, INPUT, ON_DISK, flag, interval_options, option, usage_errors
-from shroom.cli.output import read_aloud, say, say_alike
+from shroom.cli.output import note, read_aloud, say, say_alike
 from shroom.cli.result_options import result_options
-from shroom.cli.running import RESUME, if_interrupted, partial_of, run_options, watched
+from shroom.cli.running import (
+    RESUME,
+    if_interrupted,
+    partial_of,
+    resumable,
+    run_options,
+    shown_progress,
+    watched,
+)
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, printable
+from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import FORMATS
@@ -137,7 +152,6 @@ def _score(
     shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl
     """
     from shroom.annotate.scorers.probe import Probe
-    from shroom.cli.annotate import has_ended, scored
     from shroom.datasets.dreamcatcher import write
 
     partial = partial_of(output, [*questions, probe])
@@ -180,3 +194,32 @@ def _report(folder: str, output: str | None) -> Result:
         require("report", "matplotlib")
         write_atomically(output, file(saved.panels()["layers"], kind))
     return saved
+
+
+def has_ended(
+    partial: Path, outputs: Sequence[Path], questions: Sequence[Question], scorers: Sequence[Scorer]
+) -> bool:
+    """Return whether an earlier run has written all outputs, and report it if so."""
+    if partial.exists() or not all(path.is_file() for path in outputs):
+        return False
+    with suppress(ShroomError):
+        if is_finished(questions, scorers, read(outputs[0])):
+            again = "to run the command again, leave out --resume"
+            say([f"{outputs[0]} is complete, so there is nothing to resume; {again}"])
+            return True
+    return False
+
+
+@contextmanager
+def scored(
+    scorers: Sequence[Scorer], questions: list[Question], partial: Path, run: Run, *, resume: bool
+) -> Iterator[ScoringResult]:
+    """Provide the result of scorers; store scores until the context ends or if any failed."""
+    if not scorers:
+        yield score(questions, scorers)
+        return
+    with resumable(partial, "score", resume=resume, refuse=True) as store:
+        run = replace(run, note=functools.cache(note))
+        result = score(questions, scorers, store, run, shown_progress)
+        store.unfinished = bool(result.failed)
+        yield result
