@@ -80,7 +80,7 @@ def refuse_other_ending(output: str | None, form: str) -> None:
     """Refuse an output whose ending names another format."""
     named = _ENDINGS.get(Path(output or "").suffix.lower(), form)
     if named != form:
-        fix = "use another ending, --format or --html"
+        fix = "use another ending, or the option for this format"
         raise click.UsageError(f"{output} would contain {form}, not {named}; {fix}")
 
 
