@@ -17,7 +17,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from shroom.bundle.checking import check
+from shroom.bundle.checking import FILE, check
 from shroom.bundle.competition import (
     columns,
     dated,
@@ -27,7 +27,6 @@ from shroom.bundle.competition import (
     rendered,
     scorer_folder,
 )
-from shroom.bundle.contents import FILE
 from shroom.bundle.data_files import (
     check_sample,
     labelled,
@@ -65,8 +64,6 @@ sys.path.remove(sys.argv[1])
 del sys.argv[:2]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-#: The most lines of its messages that are shown.
-_LINES = 20
 
 
 def build(
@@ -165,9 +162,7 @@ def _refuse_own_metrics(edition: Edition) -> None:
         if entry is not None and not entry.where.startswith("shroom."):
             raise ShroomError(
                 f"metrics: '{name}' is defined in {entry.where}, but the scoring program contains "
-                "only the kit's metrics. On the platform, use one of the metrics that 'shroom list "
-                "metrics' shows. To rank by your own metric, download the submissions and run "
-                "'shroom leaderboard'"
+                "only the kit's metrics; use one of them, or rank with 'shroom leaderboard'"
             )
 
 
@@ -238,7 +233,7 @@ def try_program(program: bytes, reference: bytes, submission: bytes, keys: Colle
         except subprocess.TimeoutExpired as error:
             raise _failed(f"it took longer than {TIME_LIMIT} seconds") from error
         if done.returncode:
-            lines = done.stderr.decode("utf-8", "replace").splitlines()[-_LINES:]
+            lines = done.stderr.decode("utf-8", "replace").splitlines()[-20:]
             raise _failed("\n".join(map(printable, lines)))
         scores = json.loads((places["output"] / "scores.json").read_bytes())
     lacking = [key for key in keys if not math.isfinite(scores.get(key, math.nan))]

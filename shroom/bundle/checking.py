@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import io
 import json
 import operator
 import os
+import posixpath
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shroom.bundle.contents import FILE, Contents, described
+from shroom.core.archives import listed
 from shroom.core.extras import require
-from shroom.core.printing import counted, nearest, printable, show
-from shroom.core.problems import ShroomError
+from shroom.core.printing import nearest, printable, show
+from shroom.core.problems import Problems, ShroomError
 
 #: The version of Codabench whose source the schema and the rules follow.
 COMMIT = "c7dbc75 (March 2026)"
-#: The most lines that are reported.
-_MOST = 100
-#: A paragraph in the kit's pages that is meant for the organisers.
-_NOTE = re.compile(r"<p>(Organisers: [^<]*)</p>")
 
 Table = dict[str, Any]
 Tables = list[tuple[str, Table]]
 Breaches = Iterator[tuple[str, str]]
+FILE = "competition.yaml"
+#: The first bytes of the images that the platform accepts: PNG, JPEG, GIF and WebP.
+_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
+_METADATA = ("metadata.yaml", "metadata")
+_OUTSIDE = re.compile(r"/|[A-Za-z]:|\.\.(?:/|$)")
+_COMMAND = re.compile(rb"""^["']?command["']?\s*:\s*\S""", re.MULTILINE)
 
 
 class Findings(NamedTuple):
@@ -38,7 +42,7 @@ class Findings(NamedTuple):
 
 
 def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> Findings:
-    """Return why Codabench would reject a bundle, given as a zip, its bytes, or a folder."""
+    """Return why Codabench would reject a bundle, given as a zip or its bytes."""
     require("bundle", "jsonschema", "pyyaml")
     contents = Contents(source, file)
     place = f"{contents.file}/{FILE}"
@@ -46,8 +50,7 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
     warnings: list[str] = []
     if FILE in contents.files or not contents.problems.errors:
         try:
-            data, warnings = described(contents)
-            refused = _breaches(data, contents, warnings)
+            refused = _breaches(described(contents), contents, warnings)
         except (ShroomError, ValueError) as error:  # ValueError: integers with too many digits
             refused = [str(error)]
     read = [line for line in contents.problems.lines() if not line.startswith("  ")]
@@ -57,10 +60,7 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
 
 
 def _lines(place: str, sentences: list[str]) -> list[str]:
-    lines = [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
-    if len(lines) > _MOST:
-        lines[_MOST:] = [f"{place}: {counted(len(lines) - _MOST, 'more problem')}"]
-    return lines
+    return [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
 
 
 def _breaches(data: dict[str, Any], contents: Contents, warnings: list[str]) -> list[str]:
@@ -79,20 +79,7 @@ def _breaches(data: dict[str, Any], contents: Contents, warnings: list[str]) -> 
         _remove(data, path)
     for place, text in (breach for rule in REFUSED for breach in rule(data)):
         refused.setdefault(place, text)
-    odd = [*(breach for rule in ODD for breach in rule(data)), *_notes(data, contents)]
-    warnings += [f"{place}: {text}" for place, text in odd]
     return [f"{place}: {text}" for place, text in refused.items()]
-
-
-def _notes(data: dict[str, Any], contents: Contents) -> Iterator[tuple[str, str]]:
-    """Yield the pages with a note that the kit leaves for the organisers."""
-    pages = enumerate(data.get("pages") or [])
-    named = {"terms": data.get("terms"), **{f"pages[{n}].file": it.get("file") for n, it in pages}}
-    for place, name in named.items():
-        if name is not None and contents.has(name):
-            for note in _NOTE.findall(contents.read(name).decode("utf-8", "replace")):
-                expected = f"your own page (set pages.{Path(str(name)).stem} in the edition)"
-                yield place, f'expected {expected}, got {name} with "{note}"'
 
 
 def _validator(contents: Contents) -> Any:
@@ -129,9 +116,7 @@ def _sentences(error: Any, definitions: dict[str, Any]) -> Iterator[tuple[str, s
     elif isinstance(error.cause, ShroomError):
         yield _place(*error.path), str(error.cause)
     else:
-        size = f" of {len(value)} characters" if error.validator == "maxLength" else ""
-        expected = error.schema["description"]
-        yield _place(*error.path), f"expected {expected}, got {show(value)}{size}"
+        yield _place(*error.path), f"expected {error.schema['description']}, got {show(value)}"
 
 
 def _place(*path: str | int) -> str:
@@ -146,6 +131,109 @@ def _remove(data: Any, path: list[Any]) -> None:
         data[last] = {}
     else:
         data.pop(last, None)
+
+
+# The files of a bundle
+
+
+class Contents:
+    """The files of a zip; ``problems`` are the problems of the zip."""
+
+    def __init__(self, source: str | os.PathLike[str] | bytes, file: str) -> None:
+        self.file = file if isinstance(source, bytes) else os.fspath(source)
+        self.problems = Problems()
+        archive = io.BytesIO(source) if isinstance(source, bytes) else Path(source)
+
+        @functools.cache
+        def member(name: str) -> bytes | None:
+            return listed(archive, self.file, self.problems, (name,))[name]
+
+        names = [name for name in listed(archive, self.file, self.problems) if name[-1:] != "/"]
+        #: A function that reads each file, by its normalised name.
+        self.files = {_normal(name): functools.partial(member, name) for name in names}
+        #: The names that lead out of the bundle when it is unpacked.
+        self.outside = [name for name in names if _OUTSIDE.match(_normal(name))]
+
+    def read(self, name: object) -> bytes:
+        content = self.files.get(_normal(name), lambda: None)()
+        if content is None:
+            raise ShroomError(f"expected a file in the bundle, got {show(name)}")
+        return content
+
+    def is_image(self, name: object) -> bool:
+        return self.read(name).startswith(_IMAGES)
+
+    def is_text(self, name: object) -> bool:
+        text = self.read(name).decode("utf-8", "replace")
+        if not text.strip():
+            raise ShroomError(f"expected a text file, got the empty file {show(name)}")
+        if "\ufffd" in text:
+            raise ShroomError(f"expected a UTF-8 text file, got {show(name)}")
+        return True
+
+    def has(self, name: object) -> bool:
+        """Return whether there is a file or folder with this name."""
+        path = _normal(name)
+        return path in self.files or any(other.startswith(f"{path}/") for other in self.files)
+
+    def is_program(self, name: object) -> bool:
+        """Return true; raise an error if a zip or folder contains no command to run."""
+        path = _normal(name)
+        if path in self.files:
+            program = io.BytesIO(self.files[path]() or b"")
+            files = listed(program, str(name), self.problems, _METADATA)
+        else:
+            inside = {key: f"{path}/{key}" for key in _METADATA}
+            files = {key: self.read(own) for key, own in inside.items() if self.has(own)}
+        metadata = next((key for key in _METADATA if key in files), None)
+        if metadata is None and self.has(name):  # the schema reports a missing program
+            top = show(sorted(files)[:5])
+            raise ShroomError(f"expected metadata.yaml or metadata at the top level, got {top}")
+        if metadata and not _COMMAND.search(files[metadata] or b""):
+            raise ShroomError(f"expected a command in {metadata}, got none")
+        return True
+
+
+def _normal(name: object) -> str:
+    """Return a normalised path; a path outside the bundle stays outside."""
+    return posixpath.normpath(str(name).replace("\\", "/"))
+
+
+def described(contents: Contents) -> dict[str, Any]:
+    """Return a competition as JSON values."""
+    if FILE not in contents.files:
+        near = [name for name in contents.files if name.endswith(f"/{FILE}")]
+        got = f"{show(near[0])}; zip the files, not their folder" if near else "none"
+        raise ShroomError(f"expected this file at the top level of the bundle, got {got}")
+    data = _parsed(contents.files[FILE]() or b"")
+    if not isinstance(data, dict):
+        raise ShroomError(f"expected keys and values, got {show(data)}")
+    if data.get("version") not in (2, "2"):
+        got = show(data["version"]) if "version" in data else "none"
+        raise ShroomError(f"version: expected 2, got {got}; the kit can check only version 2")
+    _dates_as_text(data.get("phases"))
+    # The platform rejects dates elsewhere, so they must not be texts for the schema.
+    text = json.dumps(data, default=lambda other: [str(other)], skipkeys=True)
+    values: dict[str, Any] = json.loads(text)
+    return values
+
+
+def _parsed(content: bytes) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(content.decode("utf-8"))
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+        reason = " ".join(printable(str(error)).split())
+        raise ShroomError(f"expected YAML in UTF-8, got other text: {reason}") from error
+
+
+def _dates_as_text(phases: Any) -> None:
+    """Convert starts and ends of phases to texts, of whose times the platform reads the day."""
+    for phase in phases if isinstance(phases, list) else ():
+        for key in ("start", "end") if isinstance(phase, dict) else ():
+            if isinstance(phase.get(key), dt.date):
+                phase[key] = str(phase[key])[:10]
 
 
 # Rules beyond the JSON Schema, which yield places and reasons
@@ -170,9 +258,9 @@ def moment(value: Any) -> dt.datetime | None:
 
 def _doubled(data: Table) -> Breaches:
     columns = [(own, key) for _, _, own in _boards(data) for key in ("key", "index")]
-    for listed, key in [(_tables(data, "tasks"), "index"), *columns]:
+    for tables, key in [(_tables(data, "tasks"), "index"), *columns]:
         seen = set()
-        for place, table in listed:
+        for place, table in tables:
             value = table.get(key)
             if value is not None and value in seen:
                 yield f"{place}.{key}", f"expected a unique {key}, got {show(value)} again"
@@ -187,12 +275,6 @@ def _task_indexes(data: Table) -> Breaches:
         for number, index in enumerate(table.get("tasks", ())):
             if index not in indexes:
                 yield f"{place}.tasks[{number}]", f"expected the index of a task, got {show(index)}"
-
-
-def _questions(data: Table) -> Breaches:
-    for key, question in (data.get("fact_sheet") or {}).items():
-        if str(question["key"]) != key:
-            yield f"fact_sheet.{key}.key", f"expected {show(key)}, got {show(question['key'])}"
 
 
 def _phase_order(data: Table) -> Breaches:
@@ -227,27 +309,5 @@ def _column_indexes(data: Table) -> Breaches:
                 yield f"{own_place}.computation_indexes", got
 
 
-def _odd_phases(data: Table) -> Breaches:
-    for place, phase in _tables(data, "phases"):
-        if phase.get("tasks") == []:
-            yield f"{place}.tasks", "expected the index of a task, got none, so nothing is scored"
-        start, end = moment(phase.get("start")), moment(phase.get("end"))
-        if start and end and end <= start:
-            yield f"{place}.end", f"expected a time after the start, {start}, got {end}"
-
-
-def _odd_boards(data: Table) -> Breaches:
-    for number, (place, board, columns) in enumerate(_boards(data)):
-        if number:
-            yield place, "expected only one leaderboard, got a second one, which no phase uses"
-        for own_place, column in columns:
-            is_first = column.get("index") == board.get("primary_index", 0)
-            if column.get("hidden") is True and not is_first:
-                expected = "expected false for a column that breaks ties, got true"
-                yield f"{own_place}.hidden", expected
-
-
 #: The platform refuses a bundle that breaks one of these rules.
-REFUSED = (_doubled, _task_indexes, _questions, _phase_order, _column_indexes)
-#: The platform accepts such a bundle, but the organiser probably means something else.
-ODD = (_odd_phases, _odd_boards)
+REFUSED = (_doubled, _task_indexes, _phase_order, _column_indexes)

@@ -143,14 +143,9 @@ def pages(folder: Path, values: Mapping[str, Any]) -> dict[str, tuple[str, bytes
             problem = page_problem(path, folder)
             if ending not in _ENDINGS:
                 problem = f"expected a file ending in {', '.join(_ENDINGS)}, got {path}"
-            content = b"" if problem else path.read_bytes()
-            text = content.decode("utf-8-sig", "replace")
-            if "\ufffd" in text:
-                problem = f"{path} is not UTF-8"
-            elif not problem and not text.strip():
-                problem = f"{path} is empty; Codabench rejects empty pages"
             if problem:
                 raise ShroomError(f"pages.{name}: {problem}")
+            content = path.read_bytes()
         else:
             content = rendered(f"pages/{name}.html", values).encode()
         listed[name.replace("_", " ").capitalize()] = f"pages/{name}{ending}", content

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 import shutil
 import sys
 from inspect import cleandoc
@@ -19,7 +18,6 @@ from shroom.core.problems import (
     Problems,
     ShroomError,
     UnknownName,
-    nearest,
     printable,
 )
 from shroom.core.registry import plug_in_errors
@@ -67,11 +65,12 @@ OPTION_GROUPS = {
 
 
 def _with_examples(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings of a command, with the examples of its docstring below the options."""
+    """Return the settings of a command: its summary, and its examples below the options."""
     text, _, lines = cleandoc(settings["help"] or "").partition("\n\nExamples\n--------\n")
     examples = f"\b\nExamples:\n{indent(lines, '  ')}" if lines else ""
     parts = filter(None, [examples, settings.get("epilog")])
-    return {**settings, "help": text, "epilog": "\n\n".join(parts)}
+    summary = text.partition("\n\n")[0]
+    return {**settings, "short_help": summary, "help": text, "epilog": "\n\n".join(parts)}
 
 
 def _show_all(_ctx: click.Context, _param: click.Parameter, value: object) -> None:
@@ -115,47 +114,29 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """Verbs under headings, whose modules are imported when a verb is called.
-
-    The module of a group with a ``prefix`` adds its verbs; any other verb is a module of its own.
-    """
+    """Verbs below a verb."""
 
     command_class = Command
-    group_class = type
 
     def __init__(self, *args: Any, **settings: Any) -> None:
-        self.headings: dict[str, dict[str, str]] = settings.pop("verbs", {})
-        self.prefix = settings.pop("prefix", "")
         super().__init__(*args, **_with_examples(settings))
-        self.verbs = [name for lines in self.headings.values() for name in lines]
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return self.verbs or super().list_commands(ctx)
+
+class Verbs(click.Group):
+    """The verbs under headings, whose modules are imported when a verb is called."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return [name for lines in VERBS.values() for name in lines]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if self.prefix:
-            importlib.import_module(f"shroom.cli.{self.prefix[:-1]}")
-        if cmd_name in self.commands or cmd_name not in self.verbs:
-            return super().get_command(ctx, cmd_name)
-        module = importlib.import_module(f"shroom.cli.{self.prefix}{cmd_name}")
-        command: click.Command = module.command
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"shroom.cli.{cmd_name}").command
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a verb, or suggest the most similar one."""
-        verbs = self.list_commands(ctx)
-        if args and args[0] not in verbs and not args[0].startswith("-"):
-            hint = nearest(args[0], verbs).replace("did", "Did")
-            ctx.fail(f"No such command '{printable(args[0])}'.{hint}")
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the overview without importing the verbs."""
-        if not self.verbs:
-            super().format_commands(ctx, formatter)
-        for heading, lines in self.headings.items():
+        for heading, lines in VERBS.items():
             with formatter.section(heading):
                 formatter.write_dl([*lines.items()], col_max=14)
 
@@ -168,7 +149,7 @@ def group(**settings: Any) -> Callable[[Callable[..., Any]], Group]:
     return click.group(cls=Group, **settings)
 
 
-@group(verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shroom")
 def shroom() -> None:
     """Check, score and rank hallucination detectors on SHROOM and related tasks.
@@ -177,85 +158,10 @@ def shroom() -> None:
     """
 
 
-@shroom.group(
-    "datasets",
-    prefix="datasets_",
-    verbs={
-        "Commands": {
-            "describe": "Describe the files of a data set.",
-            "convert": "Convert a data set to SHROOM's format.",
-            "fetch": "Download the public files of a data set.",
-            "corrupt": "Make faithful items inconsistent, and record every edit.",
-        }
-    },
-)
-def datasets_group() -> None:
-    """Describe, convert, download and corrupt data sets.
-
-    Examples
-    --------
-    shroom datasets describe felm felm/all.jsonl
-    shroom datasets convert felm felm/all.jsonl -o felm.json
-    shroom datasets corrupt val.model-agnostic.json -o corrupted.json
-    """
-
-
-@shroom.group(
-    "annotate",
-    prefix="annotate_",
-    verbs={
-        "Commands": {
-            "run": "Score and rank generations.",
-            "generate": "Generate answers to questions, or generate debate queries.",
-            "probe": "Predict from a model's hidden states whether it knows the answer.",
-        }
-    },
-)
-def annotate_group() -> None:
-    """Generate, score and rank answers automatically, and train a knowledge probe.
-
-    Examples
-    --------
-    shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl
-    shroom annotate run annotate.yaml
-    shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
-    """
-
-
-@shroom.group(
-    "gold",
-    prefix="gold_",
-    verbs={
-        "Commands": {
-            "check": "Check gold for errors, and report the smallest detectable difference.",
-            "agreement": "Measure annotator agreement and the score of a single annotator.",
-            "rescore": "Score submissions against two versions of the gold, and show what changes.",
-        }
-    },
-)
-def gold_group() -> None:
-    """Check gold labels, measure annotator agreement, or compare two versions of the gold.
-
-    Examples
-    --------
-    shroom gold check val.model-aware.json
-    shroom gold agreement val.model-aware.json
-    shroom gold rescore gold-v1/ gold-v2/ submissions/
-    """
-
-
-class _Closed(io.TextIOBase):
-    """A closed stdout, where a result would be lost without an error."""
-
-    def write(self, text: str) -> int:
-        del text
-        raise ShroomError("stdout is closed, so the result is lost; write it to a file instead")
-
-
 def main(command: click.Command = shroom, name: str = "shroom") -> None:
     """Run a command, and turn users' mistakes into sentences and exit codes."""
     if sys.stdout is None:
-        sys.stdout = _Closed()
+        sys.exit("shroom: stdout is closed; write the result to a file, and stdout to /dev/null")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -269,7 +175,7 @@ def run(command: click.Command, args: list[str], name: str) -> int:
     Problems.show_all = False
     try:
         with plug_in_errors():
-            result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
+            result: Any = command.main(args=args, prog_name=name, standalone_mode=False, obj=args)
     except InvalidInput as error:
         say(error.problems)
     except click.ClickException as error:

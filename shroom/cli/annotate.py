@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from shroom.annotate.base import Scorer, ScoringResult, Work, score
+from shroom.annotate.base import Scorer, ScoringResult, Work
 from shroom.annotate.config import Config
 from shroom.annotate.generations import OUTPUTS, read
 from shroom.annotate.rankers import Ranked
-from shroom.cli import annotate_group as command
+from shroom.cli import group
+from shroom.cli.annotate_generate import command as generate_group
+from shroom.cli.annotate_probe import command as probe_group
+from shroom.cli.annotate_probe import scored
 from shroom.cli.options import FILE, INPUT, flag, format_option, option
 from shroom.cli.output import json_text, note, read_aloud, say, say_alike
-from shroom.cli.running import RESUME, resumable, run_options, shown_progress
+from shroom.cli.running import RESUME, run_options
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.printing import counted
 from shroom.datasets.dreamcatcher import Question
@@ -38,6 +37,22 @@ An example of CONFIG:
   output: labelled.jsonl
   ranked: ranked.jsonl
 """
+
+
+@group()
+def command() -> None:
+    """Generate, score and rank answers automatically, and train a knowledge probe.
+
+    Examples
+    --------
+    shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl
+    shroom annotate run annotate.yaml
+    shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
+    """
+
+
+command.add_command(generate_group, "generate")
+command.add_command(probe_group, "probe")
 
 
 @command.command("run", epilog=CONFIG)
@@ -88,21 +103,6 @@ def _run(
     )
     say([f"missing scores: {len(result.failed)}; to try again, add --resume"])
     return 1
-
-
-@contextmanager
-def scored(
-    scorers: Sequence[Scorer], questions: list[Question], partial: Path, run: Run, *, resume: bool
-) -> Iterator[ScoringResult]:
-    """Provide the result of scorers; store scores until the context ends or if any failed."""
-    if not scorers:
-        yield score(questions, scorers)
-        return
-    with resumable(partial, "score", resume=resume, refuse=True) as store:
-        run = replace(run, note=functools.cache(note))
-        result = score(questions, scorers, store, run, shown_progress)
-        store.unfinished = bool(result.failed)
-        yield result
 
 
 def _rehearsal(

@@ -25,7 +25,6 @@ from shroom.cli.options import (
     INPUT,
     ON_DISK,
     Decorator,
-    Number,
     flag,
     is_given,
     option,
@@ -101,7 +100,7 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
         ),
         option("--endpoint", "URL of the endpoint, such as http://localhost:8080/v1."),
         option("-o --output", "Write to this file.", ON_DISK, required=True),
-        option("--temperature", "Sampling temperature.", Number(0, 2), temperature),
+        option("--temperature", "Sampling temperature.", click.FloatRange(0, 2), temperature),
         option(
             "--max-tokens",
             "Maximum number of tokens per text; reasoning models need a higher limit than the "
@@ -139,7 +138,7 @@ def _wanted(values: dict[str, Any]) -> Answers:
     return wanted
 
 
-@command.command("answers", short_help="Generate answers and refusals for each question.")
+@command.command("answers")
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @together(
     "wanted",
@@ -185,7 +184,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
     return 1
 
 
-@command.command("queries", short_help="Generate debate queries from examples.")
+@command.command("queries")
 @click.argument("seeds", type=INPUT)
 @option("-n count", "Number of queries to generate.", _COUNT, required=True)
 @option(

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from shroom.annotate.base import Scorer, ScoringResult, score
 from shroom.annotate.generations import read
 from shroom.annotate.hidden_states import POSITIONS
 from shroom.cli import group
-from shroom.cli.annotate import scored
 from shroom.cli.options import FOLDER, INPUT, ON_DISK, flag, interval_options, option
-from shroom.cli.output import read_aloud, say, say_alike
+from shroom.cli.output import note, read_aloud, say, say_alike
 from shroom.cli.result_options import result_options
-from shroom.cli.running import RESUME, if_interrupted, partial_of, run_options, watched
+from shroom.cli.running import (
+    RESUME,
+    if_interrupted,
+    partial_of,
+    resumable,
+    run_options,
+    shown_progress,
+    watched,
+)
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, printable
+from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import FORMATS
@@ -50,7 +63,7 @@ def command() -> None:
     """
 
 
-@command.command("train", short_help="Train a probe, and report cross-validated scores.")
+@command.command("train")
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @option(
     "--model", "Causal language model: a folder, or a name on the Hugging Face Hub.", required=True
@@ -101,7 +114,7 @@ def _train(
     return saved
 
 
-@command.command("score", short_help="Score each generation with a probe.")
+@command.command("score")
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @option(
     "--probe",
@@ -144,7 +157,7 @@ def _score(
     return 1 if reasons else 0
 
 
-@command.command("report", short_help="Show the training results of a probe.")
+@command.command("report")
 @click.argument("folder", type=FOLDER)
 @result_options("folder", about=_ABOUT, output=False, html=True)
 @option("-o --output", "Also write a figure to this .svg, .pdf or .png file.", ON_DISK)
@@ -170,3 +183,18 @@ def _report(folder: str, output: str | None) -> Result:
         require("report", "matplotlib")
         write_atomically(output, file(saved.panels()["layers"], kind))
     return saved
+
+
+@contextmanager
+def scored(
+    scorers: Sequence[Scorer], questions: list[Question], partial: Path, run: Run, *, resume: bool
+) -> Iterator[ScoringResult]:
+    """Provide the result of scorers; store scores until the context ends or if any failed."""
+    if not scorers:
+        yield score(questions, scorers)
+        return
+    with resumable(partial, "score", resume=resume, refuse=True) as store:
+        run = replace(run, note=functools.cache(note))
+        result = score(questions, scorers, store, run, shown_progress)
+        store.unfinished = bool(result.failed)
+        yield result

@@ -15,7 +15,7 @@ from shroom import bundle
 from shroom.bundle.checking import COMMIT
 from shroom.cli import verb
 from shroom.cli.edition_choice import SHROOM, edition_given, named_edition
-from shroom.cli.options import INPUT, OUTPUT, flag, option
+from shroom.cli.options import FILE, INPUT, OUTPUT, flag, option
 from shroom.cli.output import note, read_aloud, say
 from shroom.core.datapoint import TASKS
 from shroom.core.extras import install_hint
@@ -26,7 +26,6 @@ from shroom.scoring.editions.validation import warnings_of
 
 
 @verb()
-@click.argument("arguments", nargs=-1, metavar="")
 @option("-o --output", "Write the files of the bundle to this folder.", OUTPUT, "bundle")
 @option(
     "--gold", "Labelled data. Default: the kit's sample, which is only suitable for a trial.", INPUT
@@ -39,17 +38,9 @@ from shroom.scoring.editions.validation import warnings_of
     click.DateTime(["%Y-%m-%d"]),
     metavar="YYYY-MM-DD",
 )
-@flag(
-    "--predictions/--no-predictions",
-    "For the tasks of SHROOM 2024: add the default detector's predictions to the starting kit.",
-    default=True,
-)
+@flag("--predictions/--no-predictions", "Add predictions to the starting kit.", default=True)
 @flag("--allow", "Build the bundle even if 'shroom gold check' finds errors.")
-@option(
-    "--check checked",
-    "Only check whether Codabench would accept this bundle (a zip or a folder).",
-    INPUT,
-)
+@option("--check checked", "Only check whether Codabench would accept this zip.", FILE)
 def command(
     *, output: str, gold: str | None, data: str | None, edition: str | None, **options: Any
 ) -> int:
@@ -63,8 +54,6 @@ def command(
     shroom bundle --gold gold/ --start 2027-01-15 --no-predictions -o dated
     shroom bundle --check competition/codabench.zip
     """
-    if options["arguments"]:
-        raise click.UsageError("specify the gold with --gold")
     if options["checked"] is not None:
         return _check(options["checked"])
     if gold is None:
@@ -97,7 +86,6 @@ def command(
     for name, content in files.items():
         click.echo(f"{Path(output) / name}  {len(content)} bytes")
     uploaded, kept = (Path(output) / name for name in files)
-    say(f"before you upload: {line}" for line in bundle.check(uploaded).warnings)
     say([f"next: upload {uploaded} to Codabench (Benchmarks, Management, Upload)"])
     if any(phase.blind for phase in chosen.phases):
         say([f"keep {kept}: you need it to reveal the scores of a blind phase"])
@@ -105,8 +93,6 @@ def command(
 
 
 def _check(file: str) -> int:
-    built = Path(file) / "codabench.zip"
-    file = str(built) if built.is_file() else file
     findings = bundle.check(file)
     say([*(f"warning: {line}" for line in findings.warnings), *findings.refused])
     if findings.refused:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,11 +9,10 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import FILE, INPUT, OUTPUT, flag, is_given, option
+from shroom.cli.options import FILE, INPUT, ON_DISK, flag, is_given, option
 from shroom.cli.output import deliver, write_predictions
 from shroom.cli.result_options import Outcome, result_options
 from shroom.core.atomic_writing import check_targets
-from shroom.core.problems import printable
 from shroom.learners.calibrators import METHODS
 
 #: The options of a fit.
@@ -27,7 +25,7 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @option(
     "-o --output",
     "Write the calibrator (with --apply: the calibrated submission) to this path.",
-    OUTPUT,
+    ON_DISK,
     required=True,
 )
 @option(
@@ -83,21 +81,8 @@ def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> Outcome:
     calibration = calibrate(submission, gold, **settings)
     deliver(calibrator_text(calibration.results), given.output)
     tracks = " and ".join(result.track or "the data" for result in calibration.results)
-    notes = [] if given.in_sample else [*_notes(calibration)]
-    notes.append(f"wrote the calibrator for {tracks} to {given.output}")
-    return Outcome(calibration, [calibration.warnings, notes], aside=given.output == "-")
-
-
-def _notes(calibration: Any) -> Iterator[str]:
-    """Yield a note for each threshold that lowers the cross-validated accuracy."""
-    for result in calibration.results:
-        label = result.after.label
-        fitted, half = label["accuracy"], label["accuracy_at_half"]
-        if fitted is not None and half is not None and fitted < half:
-            yield (
-                f"note: {printable(result.file)}: the fitted threshold lowers the cross-validated "
-                f"accuracy from {half:.3f} to {fitted:.3f}; consider --no-threshold"
-            )
+    note = f"wrote the calibrator for {tracks} to {given.output}"
+    return Outcome(calibration, [calibration.warnings, [note]])
 
 
 def _apply(submission: str, gold: str | None, *, given: SimpleNamespace) -> Outcome | None:
@@ -115,4 +100,4 @@ def _apply(submission: str, gold: str | None, *, given: SimpleNamespace) -> Outc
         for track in checked.aligned
     ]
     write_predictions(predictions, given.output, [given.calibrator, submission, gold])
-    return Outcome(Calibration(results), aside=given.output == "-") if results else None
+    return Outcome(Calibration(results)) if results else None

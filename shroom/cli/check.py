@@ -36,16 +36,8 @@ MAX_TRIED = 100_000
     "labels and p are not inverted.",
     INPUT,
 )
-@option(
-    "--data",
-    "Check that the ids and their order match this unlabelled file or folder.",
-    INPUT,
-)
-@option(
-    "--fix out",
-    "Write a corrected copy to this file, folder or zip, unless errors remain.",
-    OUTPUT,
-)
+@option("--data", "Check that the ids and their order match this unlabelled data.", INPUT)
+@option("--fix out", "Write a corrected copy to this file, folder or zip.", OUTPUT)
 @EDITION_OR_DATA_SET
 @NAMES_OPTIONS
 @flag("--official", "Apply only the rules of the organisers' 2024 programs.")
@@ -67,13 +59,9 @@ def command(submissions: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("use either --gold or --data, not both")
     if given.official and (given.data or given.out):
         raise click.UsageError("--official cannot be combined with --data or --fix")
-    if given.official and given.gold and "-" in submissions:
-        raise click.UsageError(
-            "--official and --gold together read each file twice, so no file can come from stdin"
-        )
     if len(submissions) > 1 and (given.out or given.form == "json"):
         raise click.UsageError("--fix and --format json require a single SUBMISSION")
-    codes, given.is_alone = [], len(submissions) == 1
+    codes = []
     for submission in submissions:
         if len(submissions) > 1:
             click.echo(f"{printable(submission)}: ", nl=False)
@@ -102,11 +90,7 @@ def _check(submission: str, given: SimpleNamespace) -> int:
     files = {"data": data, "edition": edition, **given.names}
     checked = check(submission, gold, **files)
     code = _report(checked.problems, given.form, checked.verdict)
-    systems = [track.predictions for track in checked.tracks]
-    if not (given.is_alone or gold) and any(system.has_votes for system in systems):
-        compare = "to compare it with the gold, add --gold"
-        note(f"{printable(submission)} has annotators' votes; {compare}")
-    codes, rows = checked.problems.codes, sum(system.n for system in systems)
+    codes, rows = checked.problems.codes, sum(track.predictions.n for track in checked.tracks)
     if codes and rows <= MAX_TRIED and "-" not in (submission, gold, data):
         from shroom.scoring.fix import FIXABLE, fix_submission
 

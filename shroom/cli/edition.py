@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from shroom.cli import group
-from shroom.cli.options import INPUT, OUTPUT, option
+from shroom.cli.options import FILE, OUTPUT, option
 from shroom.cli.output import deliver, json_text, say
 from shroom.cli.result_options import OUTPUT_OPTION
 from shroom.core.atomic_writing import write_atomically
@@ -29,7 +29,7 @@ def command() -> None:
     """
 
 
-@command.command("init", reads_data=False, short_help="Write an edition file for your own task.")
+@command.command("init", reads_data=False)
 @option("-o --output", "Write the edition to this file.", OUTPUT, files.FILE)
 @option("--like", "Start from one of the kit's editions.", metavar="NAME")
 def init(output: str, like: str | None) -> None:
@@ -63,7 +63,7 @@ def show(edition: str) -> None:
 
 
 @command.command("check", reads_data=False)
-@click.argument("file", type=INPUT)
+@click.argument("file", type=FILE)
 def check(file: str) -> int:
     """Report every mistake in the edition file FILE.
 
@@ -71,8 +71,6 @@ def check(file: str) -> int:
     --------
     shroom edition check edition.toml
     """
-    if Path(file).is_dir():
-        file = str(Path(file) / files.FILE)
     try:
         edition = files.read(Path(file))
     except WrongEdition as error:
@@ -89,7 +87,7 @@ def check(file: str) -> int:
     return 0
 
 
-@command.command("schema", reads_data=False, short_help="Print the JSON Schema of edition files.")
+@command.command("schema", reads_data=False)
 @OUTPUT_OPTION
 def schema(output: str | None) -> None:
     """Print the JSON Schema of edition files, for completion and checks in text editors.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
-
-import click
 
 from shroom.cli.options import Decorator, option, together
 from shroom.cli.output import note
-from shroom.core.problems import ShroomError, UnknownName
+from shroom.core.problems import ShroomError
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.input_files import is_pipe
 
 #: The default edition.
 SHROOM = "semeval2024"
@@ -39,29 +35,17 @@ def form_of_gold(
 ) -> tuple[str, Edition]:
     """Return the data set of the gold (``SHROOM`` for editions) and the edition to score by."""
     from shroom.datasets.native_scores import SCORED
-    from shroom.datasets.registry import guess, refuse_another
-    from shroom.scoring.editions.files import NAMES, default
+    from shroom.datasets.registry import refuse_another
+    from shroom.scoring.editions.files import default
 
     if named is not None and gold is not None:
         refuse_another(named, gold)
     if named is not None and named in SCORED:
         return named, default()
-    try:
-        edition = edition_named(named, gold or data, submission)
-    except UnknownName as error:
-        also = f"'shroom check' and 'shroom score' also accept {', '.join(SCORED)}"
-        raise UnknownName(f"{error}; {also}") from error
+    edition = edition_named(named, gold or data, submission)
     if edition is not None or gold is None:
         return SHROOM, edition or default()
-    name = _form_of(gold)
-    if name is None and not is_pipe(gold):
-        looks = guess(submission)
-        if looks in SCORED or (looks != SHROOM and looks in NAMES):
-            raise ShroomError(
-                f"{submission} looks like {looks} gold, but {gold} does not; put the submission "
-                "first and the gold last"
-            )
-    return _by_form(gold, name)
+    return _by_form(gold, _form_of(gold))
 
 
 def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
@@ -75,8 +59,6 @@ def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
         edition = edition_given(values.pop("edition"), source, first, by_form=any_kind)
         if not any_kind:
             refuse_other_kinds(edition)
-        if values.get("metrics"):
-            refuse_unknown_metrics(values["metrics"], edition)
         return edition
 
     beside = "gold" if sources[0].endswith("gold") else "data"
@@ -91,17 +73,6 @@ def refuse_other_kinds(edition: Edition) -> None:
             f"this command needs labels with p(Hallucination), but the edition {edition.name} has "
             f"the annotation kind '{edition.annotation.kind}'"
         )
-
-
-def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
-    from shroom.scoring.kinds.base import kind_of
-
-    kind = kind_of(edition)
-    try:
-        for name in set(names) - {"all"}:
-            kind.metric(name, edition)
-    except ShroomError as error:
-        raise click.BadParameter(str(error), param_hint="'--metrics'") from error
 
 
 def edition_given(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,12 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.options import ShownPath, interval_options, option
-from shroom.cli.output import note
+from shroom.cli.output import note, say
 from shroom.cli.result_options import Targets, result_options
 from shroom.cli.running import if_interrupted, run_options, watched
 from shroom.core.paths import cache_folder
 from shroom.core.printing import counted
-from shroom.core.problems import ShroomError
-from shroom.evaluation.matrix.datasets import Subject, subjects
+from shroom.evaluation.matrix.datasets import subjects
 from shroom.evaluation.matrix.detectors import Store, contenders, split
 from shroom.evaluation.matrix.matrix import evaluate
 from shroom.inference.run_settings import Run
@@ -31,6 +29,7 @@ from shroom.scoring.result import Result
     "--on",
     "Evaluate on this data set; may be repeated. For a fetched data set, NAME is enough.",
     multiple=True,
+    required=True,
     metavar="[NAME[:VIEW]=]PATH",
 )
 @option(
@@ -64,16 +63,19 @@ def command(
     shroom evaluate lexical cross-encoder --on val.model-aware.json --html matrix.html
     shroom evaluate lexical --on val.model-aware.json --tune-on val.model-agnostic.json
     """
-    if not options["on"]:
-        raise click.UsageError("Missing option '--on': specify data, as in --on semeval2024=gold/")
     chosen = contenders(detectors)
     scored, tuning = subjects(options["on"]), subjects(options["tune_on"])
     named = [path for subject in (*scored, *tuning) for path in subject.paths]
     models = [word for text in detectors for word in (text, text.partition("=")[2]) if word]
     targets.refuse_inputs(*named, *models)
-    store = Store(_folder(options["runs"], targets.output, named))
+    beside = cache_folder("evaluate")
+    if targets.output not in (None, "-"):
+        beside = Path(f"{targets.output}.runs")
+    store = Store(Path(options["runs"] or beside))
     for subject in (*scored, *tuning):
-        _say_notes(subject)
+        for text in subject.notes:
+            note(text)
+        say(subject.problems)
     kept = f"finished results are stored in {store.folder}; to continue, run the same command again"
     with if_interrupted(lambda: kept):
         matrix = evaluate(
@@ -88,30 +90,3 @@ def command(
         reused = counted(store.reused, "stored result")
         note(f"used {reused} from {store.folder}; to compute everything again, delete this folder")
     return matrix
-
-
-def _say_notes(subject: Subject) -> None:
-    """Print the notes on a data set; its warnings are summed up in one."""
-    for text in subject.notes:
-        note(text)
-    if n := subject.problems.warnings:
-        paths, codes = " ".join(subject.paths), ", ".join(sorted(subject.problems.codes))
-        note(
-            f"{subject.name}: {counted(n, 'warning')} [{codes}]; for details, run shroom datasets "
-            f"describe {subject.dataset} {paths} --all"
-        )
-
-
-def _folder(runs: str | None, output: str | None, inputs: Sequence[str]) -> Path:
-    """Return the folder that stores p; it must not be inside the data."""
-    if runs is None and (output is None or output == "-"):
-        folder = cache_folder("evaluate")
-    else:
-        folder = Path(runs or f"{output}.runs")
-    real = folder.resolve()
-    for path in inputs:
-        if Path(path).resolve() in (real, *real.parents):
-            raise ShroomError(
-                f"{folder} is inside the data folder {path}; choose another folder with --runs"
-            )
-    return folder

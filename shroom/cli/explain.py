@@ -12,7 +12,6 @@ from shroom.cli.options import option
 from shroom.cli.output import note, read_aloud
 from shroom.cli.result_options import result_options
 from shroom.cli.running import DEVICE, MODEL, SETTINGS, detector_and_data, recipe_of
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.editions.edition import Edition
@@ -65,27 +64,17 @@ def _chosen(
     files: list[DataFile], data: str, number: str | None, index: int | None
 ) -> tuple[DataFile, int]:
     """Return the file and the index of the only datapoint that fits."""
-    points = [(file, place, it.id) for file in files for place, it in enumerate(file.datapoints)]
     matches = [
         (file, place)
-        for file, place, own in points
-        if number in (None, str(own)) and index in (None, place)
+        for file in files
+        for place, point in enumerate(file.datapoints)
+        if number in (None, str(point.id)) and index in (None, place)
     ]
-    if len(matches) == 1:
-        return matches[0]
-    identifier = f"id {number}" if number is not None else f"index {index}"
-    selected = number is not None or index is not None
-    if selected and matches:
-        names = list(dict.fromkeys(file.base for file, _ in matches))
-        if len(names) > 1:
-            raise ShroomError(f"{data}: {identifier} is in {' and '.join(names)}; specify one file")
-        raise ShroomError(f"{names[0]}: {len(matches)} datapoints have {identifier}; use --index")
-    problem = f"no datapoint has {identifier}" if selected else "no datapoint selected"
-    choice = f"specify --index N, from 0 to {max(place for _, place, _ in points)}"
-    named = {own for *_, own in points if own is not None}
-    if not named:
-        choice = f"the datapoints have no ids; {choice}"
-    elif index is None:
-        some = counted(len(named), "id")
-        choice = f"specify --id N ({some}, from {min(named)} to {max(named)})"
-    raise ShroomError(f"{data}: {problem}; {choice}")
+    if len(matches) != 1:
+        chosen = "" if number is None else f" with id {number}"
+        chosen += "" if index is None else f" at index {index}"
+        raise ShroomError(
+            f"{data}: expected one datapoint{chosen}, got {len(matches)}; specify one file, and "
+            "--id N or --index N"
+        )
+    return matches[0]

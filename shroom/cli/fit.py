@@ -12,7 +12,7 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import INPUT, ON_DISK, names_of, option, refuse_two_pipes
+from shroom.cli.options import INPUT, ON_DISK, option, refuse_two_pipes
 from shroom.cli.output import read_aloud
 from shroom.cli.running import SETTINGS, recipe_of, shown_progress
 from shroom.core.atomic_writing import check_targets
@@ -26,18 +26,13 @@ from shroom.scoring.tables import Table, text
 
 
 @verb()
-@click.argument("detector", shell_complete=names_of("shroom.detectors.registry:REGISTRY"))
+@click.argument("detector")
 @click.argument("data", nargs=-1, required=True, type=INPUT)
 @edition_option("data", any_kind=True)
 @option("-o --output", "Write the model to this path.", ON_DISK, required=True)
 @option("--model", "Encoder to start from: a folder, or a name on the Hugging Face Hub.")
 @SETTINGS
-@option(
-    "--folds",
-    "Number of cross-validation folds; 0 for no cross-validation.",
-    click.IntRange(0, 100),
-    10,
-)
+@option("--folds", "Number of cross-validation folds; 0 for none.", click.IntRange(0, 100), 10)
 def command(
     *, detector: str, data: tuple[str, ...], output: str, edition: Edition, **options: Any
 ) -> None:

@@ -6,21 +6,28 @@ from typing import Any
 
 import click
 
-from shroom.cli import gold_group as command
+from shroom.cli import group
 from shroom.cli.edition_choice import edition_named, edition_option, named_edition
 from shroom.cli.options import INPUT, METRIC_OPTION, METRICS_OPTION, PATH, interval_options, option
 from shroom.cli.result_options import Outcome, result_options
 from shroom.scoring.result import Result
 
 
+@group()
+def command() -> None:
+    """Check gold labels, measure annotator agreement, or compare two versions of the gold.
+
+    Examples
+    --------
+    shroom gold check val.model-aware.json
+    shroom gold agreement val.model-aware.json
+    shroom gold rescore gold-v1/ gold-v2/ submissions/
+    """
+
+
 @command.command("check")
 @click.argument("gold", type=INPUT)
-@option(
-    "--against",
-    "Report the items that GOLD shares with this split. May be repeated.",
-    INPUT,
-    multiple=True,
-)
+@option("--against", "Report items shared with this split; may be repeated.", INPUT, multiple=True)
 @named_edition("the edition that matches the keys of the rows")
 @interval_options(1000, method=False)
 @result_options("gold", "against", "edition", about="Print text, or one JSON object.", html=True)

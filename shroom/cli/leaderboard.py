@@ -9,7 +9,7 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import INPUT, METRIC_OPTION, PATH, TRIALS, interval_options, option
-from shroom.cli.result_options import Outcome, result_options
+from shroom.cli.result_options import Outcome, Targets, result_options
 from shroom.core.problems import printable
 
 
@@ -19,17 +19,13 @@ from shroom.core.problems import printable
 @edition_option("gold", any_kind=True)
 @METRIC_OPTION
 @option("--split", "Split for the ranking; required if GOLD contains several splits.")
-@option(
-    "--trials",
-    "Number of trials of each randomisation test.",
-    TRIALS,
-    show_default="10000; more for many systems",
-)
+@option("--trials", "Trials per test.  [default: 10000; more for many systems]", TRIALS)
 @interval_options(10_000)
 @result_options(
     "folder", "gold", about="Format of the leaderboard.", forms=("csv", "markdown"), html=True
 )
-def command(folder: str, gold: str, **settings: Any) -> Outcome:
+@click.pass_obj
+def command(targets: Targets, /, folder: str, gold: str, **settings: Any) -> Outcome:
     """Rank the submissions in FOLDER by their scores on GOLD, with confidence intervals.
 
     FOLDER contains submissions, or scoring outputs downloaded from Codabench.

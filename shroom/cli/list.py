@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from shroom.cli import verb
-from shroom.cli.options import format_option
-from shroom.cli.output import deliver, json_text, note
+from shroom.cli.output import note
 from shroom.core.extras import install_hint
 from shroom.core.registry import unknown_name
 
-
-class About(NamedTuple):
-    """The details of an entry, its line in the list, and what JSON has in place of details."""
-
-    facts: Mapping[str, Any]
-    line: tuple[str, ...]
-    values: dict[str, Any]
+#: The line of an entry in the list, and its details.
+About = tuple[tuple[str, ...], Mapping[str, Any]]
 
 
 def _detector(name: str) -> About:
@@ -34,17 +28,14 @@ def _detector(name: str) -> About:
     install = install_hint(entry.extra) if missing else None
     facts = {"about": line, "needs": entry.needs, "missing": missing, "install": install}
     facts |= {"give": entry.also or None}
-    values = {"name": name, "package": entry.package or None, **facts}
-    return About(facts, ("absent" if missing else "ready", line), values)
+    return ("absent" if missing else "ready", line), facts
 
 
 def _metric(name: str) -> About:
     from shroom.scoring.metric_registry import describe
 
     metric = describe(name)
-    values = metric.to_dict()
-    line = values["about"]
-    return About({"about": line, **metric.facts()}, (metric.range, line), values)
+    return (metric.range, metric.about), {"about": metric.about, **metric.facts()}
 
 
 def _data_set(name: str) -> About:
@@ -52,23 +43,21 @@ def _data_set(name: str) -> About:
     from shroom.datasets.registry import data_set
 
     found, place = data_set(name), place_of(name)
-    facts = {"about": found.about, "licence": found.licence, "source": found.source}
-    views = {key: view.about for key, view in found.views.items()}
     absent = "not found; the kit cannot fetch it, so specify the paths of its files"
     if name in SOURCES:
         absent = f"not found; to get it, run: shroom datasets fetch {name}"
-    path = None if place is None else str(place)
-    listed = "; ".join(f"{key}: {meaning}" for key, meaning in views.items())
-    return About(
-        {**facts, "views": listed, "path": path or absent},
-        ("here" if path else "absent", found.about),
-        {"name": name, **facts, "views": views, "path": path},
-    )
+    facts = {
+        "about": found.about,
+        "licence": found.licence,
+        "source": found.source,
+        "views": "; ".join(f"{key}: {view.about}" for key, view in found.views.items()),
+        "path": absent if place is None else str(place),
+    }
+    return ("absent" if place is None else "here", found.about), facts
 
 
 def _edition(name: str) -> About:
     from shroom.scoring.editions import files
-    from shroom.scoring.editions.plain import to_plain
 
     edition = files.built_in(name)
     kind = edition.annotation.kind
@@ -82,7 +71,7 @@ def _edition(name: str) -> About:
         "metrics": edition.metrics,
         "files": edition.expected_name(edition.submitted),
     }
-    return About(facts, (str(edition.year), kind, edition.title), to_plain(edition))
+    return (str(edition.year), kind, edition.title), facts
 
 
 KINDS = {"detectors": _detector, "metrics": _metric, "datasets": _data_set, "editions": _edition}
@@ -102,18 +91,10 @@ def _names(kind: str) -> dict[str, str | None]:
     return names | dict.fromkeys(others() if kind == "metrics" else ())
 
 
-def _completed(ctx: click.Context, _param: click.Parameter, text: str) -> list[str]:
-    kind = ctx.params.get("kind")
-    return [name for name in (_names(kind) if kind else ()) if name.startswith(text)]
-
-
 @verb(reads_data=False)
 @click.argument("kind", type=click.Choice(list(KINDS)))
-@click.argument("name", required=False, shell_complete=_completed)
-@format_option(
-    "text", "json", about="Print text, or JSON: one object if NAME is specified, otherwise a list."
-)
-def command(kind: str, name: str | None, form: str) -> None:
+@click.argument("name", required=False)
+def command(kind: str, name: str | None) -> None:
     """List detectors, metrics, data sets or editions.
 
     With NAME, show only the details of that entry.
@@ -122,7 +103,7 @@ def command(kind: str, name: str | None, form: str) -> None:
     --------
     shroom list detectors
     shroom list metrics rho
-    shroom list editions semeval2024 --format json
+    shroom list editions semeval2024
     """
     names = _names(kind)
     if name is not None and name not in names:
@@ -131,25 +112,21 @@ def command(kind: str, name: str | None, form: str) -> None:
         note(problem)
     shown = [each for each, problem in names.items() if not problem] if name is None else [name]
     listed = {each: KINDS[kind](each) for each in shown}
-    if form == "json":
-        values = [about.values for about in listed.values()]
-        text = json_text(values if name is None else values[0], indent=2)
-    elif name is None:
-        text = _table([(each, *about.line) for each, about in listed.items()])
-        if kind == "detectors" and any(about.values["missing"] for about in listed.values()):
+    if name is None:
+        _print([(each, *line) for each, (line, _) in listed.items()])
+        if kind == "detectors" and any(facts["missing"] for _, facts in listed.values()):
             note("absent: packages are missing; to install them, see 'shroom list detectors NAME'")
     else:
-        facts = listed[name].facts.items()
-        text = _table([(key, _shown(value)) for key, value in facts if value])
-    deliver(text, None)
+        facts = listed[name][1].items()
+        _print([(key, _shown(value)) for key, value in facts if value])
 
 
 def _shown(value: Any) -> str:
     return ", ".join(value) if isinstance(value, (list, tuple)) else str(value)
 
 
-def _table(rows: list[tuple[str, ...]]) -> str:
+def _print(rows: list[tuple[str, ...]]) -> None:
     from shroom.scoring.display.text import align
 
     left = len(rows[0])
-    return "".join(f"{line}\n" for line in align([("",) * left, *rows], left=left)[1:])
+    click.echo("\n".join(align([("",) * left, *rows], left=left)[1:]))

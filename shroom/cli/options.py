@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,9 +11,7 @@ from typing import Any, Callable
 import click
 from click.core import ParameterSource
 
-from shroom.cli.output import note
 from shroom.core.paths import shown_path
-from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.column_names import Names
@@ -58,20 +54,6 @@ OUTPUT = _Output(allow_dash=True)
 ON_DISK = _Output()
 
 
-class Number(click.FloatRange):
-    """A number in a range; unlike in click, nan is not accepted."""
-
-    name = "number"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        number = float(super().convert(value, param, ctx))
-        if math.isnan(number):
-            self.fail("expected a number, got nan", param, ctx)
-        return number
-
-
 def option(
     names: str,
     about: str,
@@ -88,8 +70,8 @@ def option(
         more["default"] = default
     if isinstance(kind, Iterable):
         kind = click.Choice([*kind])
-    elif isinstance(kind, click.IntRange):
-        kind.name = "integer"  # for messages and the help: click has "integer range"
+    elif isinstance(kind, (click.IntRange, click.FloatRange)):  # for messages and the help
+        kind.name = "integer" if isinstance(kind, click.IntRange) else "number"
     return click.option(*names.split(), help=about, type=kind, **more)
 
 
@@ -122,22 +104,6 @@ def together(name: str, value: Callable[[dict[str, Any]], Any], *options: Decora
         return combined(*options)(collected)
 
     return decorate
-
-
-def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return the shell completion for the names in ``module:registry``, also after a comma."""
-
-    def complete(_ctx: click.Context, _param: click.Parameter, text: str) -> list[str]:
-        module, _, attribute = registry.partition(":")
-        before, comma, begun = text.rpartition(",")
-        names = getattr(importlib.import_module(module), attribute)
-        return [before + comma + name for name in names if name.startswith(begun)]
-
-    return complete
-
-
-#: The shell completion for the names of data sets.
-DATA_SET_NAMES = names_of("shroom.datasets.registry:DATA_SETS")
 
 
 @contextmanager
@@ -191,7 +157,6 @@ METRICS_OPTION = option(
     "--metrics",
     "Also report these metrics: names separated by commas, or 'all'. See 'shroom list metrics'.",
     parse=listed,
-    shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
 )
 _COLUMNS = option(
     "--columns",
@@ -209,11 +174,7 @@ _LABELS = option(
 NAMES_OPTIONS = together(
     "names", lambda values: {it: values.pop(it) for it in ("columns", "labels")}, _COLUMNS, _LABELS
 )
-METRIC_OPTION = option(
-    "--metric",
-    "Rank by this metric of the edition; another metric of the edition breaks ties.  [default: the "
-    "first metric]",
-)
+METRIC_OPTION = option("--metric", "Rank by this metric of the edition.  [default: the first]")
 TRACK_OPTION = option("--track", "Use only this track.", metavar="TRACK")
 TRIALS = click.IntRange(1, 10_000_000)
 TRIALS_OPTION = option("--trials", "Number of trials of each randomisation test.", TRIALS, 10_000)
@@ -227,7 +188,7 @@ BY_OPTION = option(
 CONFIDENCE = option(
     "--confidence",
     "Confidence level of the intervals.",
-    Number(0, 1, min_open=True, max_open=True),
+    click.FloatRange(0, 1, min_open=True, max_open=True),
     0.95,
 )
 
@@ -257,9 +218,4 @@ def _intervals(values: dict[str, Any]) -> Intervals:
     none, resamples = values.pop("no_ci"), values.pop("resamples")
     seed, confidence = values.pop("interval_seed"), values.pop("confidence")
     count = 0 if none else resamples
-    if 0 < count * (1 - confidence) < 2:
-        few = (
-            f"{counted(count, 'resample')} cannot give reliable intervals at this confidence level"
-        )
-        note(f"{few}; increase --resamples")
     return Intervals(count, seed, confidence, values.pop("interval", METHODS[0]))

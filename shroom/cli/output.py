@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,6 +40,13 @@ def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
         say([f"wrote {output}"])
 
 
+def command_line() -> str:
+    """Return the command line; absolute paths are shortened to their names."""
+    ctx = click.get_current_context().find_root()
+    words = [Path(word).name if Path(word).is_absolute() else word for word in ctx.obj]
+    return shlex.join([ctx.info_name or "", *words])
+
+
 def json_text(content: Any, **layout: Any) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False, **layout) + "\n"
 
@@ -65,15 +73,11 @@ def read_aloud(read: Callable[..., T], *inputs: Any, **settings: Any) -> T:
 
 
 def say_alike(lines: Iterable[str]) -> None:
-    """Write lines to stderr; lines that differ only in the place are one line with a count."""
-    kinds: dict[str, list[str]] = {}
-    for line in lines:
-        kinds.setdefault(re.sub(r"\d+", "", line.rpartition(": ")[2]), []).append(line)
-    for alike in kinds.values():
-        every = Problems.show_all or len(alike) == 1
-        say(alike if every else [f"{alike[0]} (the first of {len(alike)})"])
-    if not Problems.show_all:
-        _say_how_many_more(sum(map(len, kinds.values())) - len(kinds))
+    """Write at most three lines to stderr, and the number of the others; ``--all`` shows all."""
+    listed = [*lines]
+    shown = listed if Problems.show_all else listed[:3]
+    say(shown)
+    _say_how_many_more(len(listed) - len(shown))
 
 
 def _say_how_many_more(n: int) -> None:

@@ -15,7 +15,7 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import OUTPUT, Number, flag, option, together
+from shroom.cli.options import OUTPUT, flag, option, together
 from shroom.cli.output import deliver, note, read_aloud, say
 from shroom.cli.running import (
     MAX_COST,
@@ -96,7 +96,7 @@ _RAY_OPTIONS = together(
 @option(
     "--threshold",
     "Label an item as Hallucination if its p is greater than this threshold.",
-    Number(0, 1),
+    click.FloatRange(0, 1),
 )
 @run_options()
 @flag(
@@ -149,20 +149,13 @@ def command(
         return
     splits = recipe.data or edition.submitted
     files = read_aloud(read_data, data, splits=splits, edition=edition)
-    splits_of = [(edition.guess(file.base), file) for file in files] if given.split else []
-    for name, file in splits_of:  # a file may be specified alone, or be alone in its folder
-        if name is None or name.split != given.split:
-            raise ShroomError(
-                f"{data}: no file for the split {given.split}, only {file.base}; omit --split"
-            )
+    for file in files if given.split else ():  # a file may be alone in its folder
+        if getattr(edition.guess(file.base), "split", None) != given.split:
+            raise ShroomError(f"{data}: no file for the split {given.split}, only {file.base}")
     if output is None or given.dry_run:
         for file in files:
             click.echo(f"{file.base}: {detector.dry_run(file.datapoints)}")
         return
-    if given.resume and output == "-":
-        raise click.UsageError(
-            "a run that writes to stdout cannot be resumed; specify an output file"
-        )
     inputs = [data, given.model, recipe.path]
     names = [name_for(edition.guess(file.base), output, file.base, edition) for file in files]
     prepare(output, names, inputs)

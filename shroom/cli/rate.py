@@ -20,12 +20,7 @@ from shroom.scoring.result import Result
 
 @verb()
 @click.argument("data", type=INPUT)
-@option(
-    "--labelled",
-    "Labelled random sample of outputs like those in DATA.",
-    INPUT,
-    required=True,
-)
+@option("--labelled", "Labelled random sample of outputs like DATA.", INPUT, required=True)
 @option(
     "--detector",
     "Detector to use: a name from 'shroom list detectors', or a recipe file.",

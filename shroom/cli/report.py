@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,12 @@ from shroom.cli.options import (
     PATH,
     TRACK_OPTION,
     TRIALS_OPTION,
-    Number,
     format_option,
     interval_options,
-    is_given,
     option,
     refuse_two_pipes,
 )
-from shroom.cli.output import deliver, deliver_page, json_text, say, say_alike
+from shroom.cli.output import command_line, deliver, deliver_page, json_text, say, say_alike
 from shroom.cli.result_options import refuse_other_ending
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.problems import Problems
@@ -39,15 +36,9 @@ _FORMATS = ("html", "csv", "json")
 @verb()
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=PATH)
-@option(
-    "-o --output",
-    "Write to this file, or to stdout (-), which is the default for csv and json.",
-    OUTPUT,
-)
+@option("-o --output", "Write to this file; without it, csv and json go to stdout.", OUTPUT)
 @format_option(*_FORMATS, about="Write a page, or one row per gold item.")
 @option("--figure", "Draw only this figure, and write it to a .svg, .pdf or .png file.", KINDS)
-@option("--width", "Width of the figure in cm.", Number(4, 100), 16.0)
-@option("--dpi", "Resolution of a PNG in dots per inch.", click.IntRange(20, 1200), 300)
 @edition_option("gold", any_kind=True)
 @TRACK_OPTION
 @BY_OPTION
@@ -68,7 +59,7 @@ def command(
     shroom report mine/ gold/ --figure reliability -o reliability.pdf
     shroom report mine/ theirs.zip gold/ --format csv -o items.csv
     """
-    figure, size = settings.pop("figure"), {name: settings.pop(name) for name in ("width", "dpi")}
+    figure = settings.pop("figure")
     refuse_two_pipes(*submissions)
     if figure and form != "html":
         raise click.UsageError("--figure and --format cannot be combined")
@@ -80,8 +71,7 @@ def command(
     output = output or "-"
     check_targets([output], [*submissions, gold])
     if not figure:
-        choices = {name: f"--format {name}" for name in _FORMATS}
-        refuse_other_ending(output, form, {**choices, **dict.fromkeys(FORMATS, "--figure")})
+        refuse_other_ending(output, form)
     if form != "html":
         edition, track = settings["edition"], settings["track"]
         text, problems = _rows(submissions, gold, form, edition, track)
@@ -98,11 +88,11 @@ def command(
     result = report(submissions, gold, **settings)
     if figure:
         drawn = panels(figure, result)
-        write_atomically(output, file(drawn, suffix, **size))
+        write_atomically(output, file(drawn, suffix))
         say([f"wrote {output}"])
         notes = [f"{it.title}, {it.track}: not drawn: {it.about}" for it in drawn if not it.draw]
     else:
-        deliver_page(page(result, _command_line()), output, [*submissions, gold, output])
+        deliver_page(page(result, command_line()), output, [*submissions, gold, output])
         notes = [*result.unsliced]
     say(result.warnings)
     say_alike(f"shroom: {note}" for note in notes)
@@ -126,20 +116,3 @@ def _rows(
     signature = joined(board.signature for board in tracks)
     warnings = [problem.sentence for problem in problems]
     return json_text({"items": rows, "signature": signature, "warnings": warnings}), problems
-
-
-def _command_line() -> str:
-    """Return the command line that makes the page, with the options that were given."""
-    ctx = click.get_current_context()
-    words = ["shroom", ctx.info_name or ""]
-    for param in sorted(ctx.command.params, key=lambda param: isinstance(param, click.Option)):
-        name = param.name or ""
-        if name not in ctx.params or not is_given(name):
-            continue
-        value = ctx.params[name]
-        if isinstance(param, click.Argument):
-            words += [*value] if param.nargs == -1 else [value]
-        else:
-            shown = ",".join(value) if isinstance(value, (list, tuple)) else str(value)
-            words += [param.opts[-1], *([] if value is True else [shown])]
-    return shlex.join(words)

@@ -36,8 +36,6 @@ class Outcome:
     alike: Iterable[str] = ()
     #: Whether the exit code is 1.
     wrong: bool = False
-    #: Whether the result goes to stderr, because stdout has other content.
-    aside: bool = False
     #: Additional output formats.
     forms: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
@@ -71,23 +69,19 @@ class Targets:
         if self.html:
             deliver_page(result.render("html"), self.html, map(str, filter(None, self.inputs)))
         render = outcome.forms.get(self.form)
-        text = render(result) if render else result.render(self.form)
-        if outcome.aside:
-            click.echo(text, nl=False, err=True)
-        else:
-            deliver(text, self.output)
+        deliver(render(result) if render else result.render(self.form), self.output)
         for lines in outcome.said:
             say(lines)
         say_alike(outcome.alike)
         return int(outcome.wrong)
 
 
-def refuse_other_ending(output: str | None, form: str, options: Mapping[str, str]) -> None:
-    """Refuse an output whose ending names another format; ``options`` choose the formats."""
+def refuse_other_ending(output: str | None, form: str) -> None:
+    """Refuse an output whose ending names another format."""
     named = _ENDINGS.get(Path(output or "").suffix.lower(), form)
     if named != form:
-        fix = " or ".join(filter(None, [options.get(named), "another ending"]))
-        raise click.UsageError(f"{output} would contain {form}, not {named}; use {fix}")
+        fix = "use another ending, or the option for this format"
+        raise click.UsageError(f"{output} would contain {form}, not {named}; {fix}")
 
 
 def result_options(
@@ -98,8 +92,6 @@ def result_options(
     html: bool = False,
 ) -> Decorator:
     """Add the options of a result, and write it; ``reads`` are the parameters with inputs."""
-    choices = {name: f"--format {name}" for name in ("json", *forms)}
-    choices |= {"html": "--html"} if html else {}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
@@ -110,9 +102,8 @@ def result_options(
             file = values.pop("output") if output else None
             page = values.pop("html") if html else None
             targets = click.get_current_context().obj = Targets(form, file, page, inputs)
-            if page and Path(page).suffix.lower() not in ("", ".html", ".htm"):
-                raise click.UsageError(f"{page} is not an HTML file; use .html")
-            refuse_other_ending(file, form, choices)
+            refuse_other_ending(page, "html")
+            refuse_other_ending(file, form)
             made = function(**values)
             return 0 if made is None else targets.write(made)
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import click
 
-from shroom.cli.options import INPUT, Decorator, Number, flag, option, together
+from shroom.cli.options import INPUT, Decorator, flag, option, together
 from shroom.cli.output import note, say
 from shroom.core.atomic_writing import check_targets
 from shroom.core.paths import cache_folder
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
-from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY, Recipe
+from shroom.detectors.registry import DEFAULT, DEFAULTS, Recipe
 from shroom.inference.run_settings import PRECISIONS, Run
 from shroom.inference.store import NAME, PARTIAL, RunStore, Store
 from shroom.inference.store import kept as stored
@@ -51,7 +51,9 @@ SETTINGS = option(
 MODEL = option(
     "--model", "Model for the detector: a file, a folder or a name on the Hugging Face Hub."
 )
-MAX_COST = option("--max-cost", "Stop before the total cost could exceed this limit.", Number(0))
+MAX_COST = option(
+    "--max-cost", "Stop before the total cost could exceed this limit.", click.FloatRange(0)
+)
 RESUME = flag("--resume", "Continue an interrupted run.")
 
 
@@ -84,15 +86,11 @@ NO_CACHE = flag(
 
 
 def detector_and_data(arguments: tuple[str, ...], *, kind: str = "binary") -> tuple[str, str]:
-    expected = "expected DATA, or DETECTOR and DATA"
+    """Return the detector and the data."""
     if len(arguments) > 2:
-        raise click.UsageError(f"{expected}, got {len(arguments)} arguments")
+        got = f"got {len(arguments)} arguments"
+        raise click.UsageError(f"expected DATA, or DETECTOR and DATA, {got}")
     *named, data = arguments
-    if data in REGISTRY and not (named and Path(data).exists()):
-        raise click.UsageError(f"{data} is a detector; {expected}")
-    for name in named:
-        if name not in REGISTRY and not name.endswith((".toml", ".py")) and Path(name).exists():
-            raise click.UsageError(f"{name} is not a detector; {expected}")
     data = INPUT.convert(data, None, None)
     return (named[0] if named else DEFAULTS.get(kind, DEFAULT)), data
 
@@ -162,12 +160,7 @@ def shown_progress(label: str) -> Iterator[Callable[..., None]]:
     from rich import progress
     from rich.console import Console
 
-    class Rate(progress.ProgressColumn):
-        def render(self, task: progress.Task) -> str:
-            speed = task.finished_speed or task.speed
-            return "" if speed is None else f"{speed:.3g}/s"
-
-    counts = progress.BarColumn(), progress.MofNCompleteColumn(), Rate()
+    counts = progress.BarColumn(), progress.MofNCompleteColumn()
     columns = "{task.description}", *counts, progress.TimeRemainingColumn(), "{task.fields[more]}"
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None, more="")

@@ -11,7 +11,6 @@ from shroom.cli.edition_choice import (
     EDITION_OR_DATA_SET,
     SHROOM,
     form_of_gold,
-    refuse_unknown_metrics,
 )
 from shroom.cli.options import (
     BY_OPTION,
@@ -93,7 +92,6 @@ def command(
     from shroom.scoring.check import check
     from shroom.scoring.scores import score_checked
 
-    refuse_unknown_metrics(metrics, rules)
     keys, intervals = ((), Intervals(0)) if is_codalab else (by, settings["intervals"])
     checked = check(submission, gold, by=keys, edition=rules, **settings["names"])
     result = score_checked(checked, by=keys, metrics=metrics, intervals=intervals)

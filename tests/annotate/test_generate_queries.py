@@ -220,7 +220,6 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
-        (["--temperature", "nan"], 2, "expected a number, got nan"),
         (["--prompt", "source", "--temperature", "1"], 2, "leave out temperature"),
         (["--prompt", "source", "--set", "top_p=1"], 2, "leave out top_p"),
         (["--examples", 10], 1, "lower --examples, or add seed queries"),

@@ -143,9 +143,9 @@ def test_pages_of_the_edition_are_taken_as_they_are(tmp_path):
     assert titles == ["Overview", "Evaluation", "Data", "Frequent questions"]
     assert files["pages/overview.md"] == b"# Mine $title {{ x }}\n"
     assert b"&lt;Own&gt;" in files["pages/terms.html"]
-    for content, part in ((b" ", "is empty"), (b"\xe4", "is not UTF-8")):
+    for content, part in ((b" ", "expected a text file"), (b"\xe4", "expected a UTF-8 text file")):
         (tmp_path / "mine.md").write_bytes(content)
-        with pytest.raises(ShroomError, match=rf"pages\.overview: .*mine\.md {part}"):
+        with pytest.raises(ShroomError, match=rf"pages\[0\]\.file: {part}"):
             build(tmp_path, edition=edition, folder=tmp_path)
 
 

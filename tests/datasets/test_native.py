@@ -187,15 +187,6 @@ def test_gold_of_another_data_set_is_told(refused, tmp_path, named_as):
         assert f"g.jsonl is in the format of felm, not of {named_as}" in err
 
 
-def test_predictions_and_gold_the_wrong_way_round(refused, tmp_path):
-    for rows, said in ((responses(), judged(responses())), (answers(), marked(answers()))):
-        file, gold_file = (lines(tmp_path / "p.jsonl", said), lines(tmp_path / "g.jsonl", rows))
-        for verb in (["score", gold_file, file], ["check", gold_file, "--gold", file]):
-            err = refused(*verb)
-            assert "put the submission first and the gold last" in err
-            assert err.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("rows", "said", "harm"),
     [

@@ -244,11 +244,11 @@ NO_IDS = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"
 @pytest.mark.parametrize(
     ("rows", "arguments", "code", "message"),
     [
-        (ROWS, ("--index", 12), 1, "no datapoint has index 12; specify --index N, from 0 to 11"),
+        (ROWS, ("--index", 12), 1, "expected one datapoint at index 12, got 0; specify"),
         (ROWS, ("--index", "q00"), 2, "is not a valid integer.\n"),
-        (ROWS, (), 1, "no datapoint selected; specify --id N (12 ids, from 30 to 41)"),
-        (NO_IDS, ("--id", 3), 1, "the datapoints have no ids; specify --index N, from 0 to 59"),
-        ([{**ONE, "id": 5}] * 2, ("--id", 5), 1, "2 datapoints have id 5; use --index"),
+        (ROWS, (), 1, "expected one datapoint, got 12; specify one file"),
+        (NO_IDS, ("--id", 3), 1, "expected one datapoint with id 3, got 0"),
+        ([{**ONE, "id": 5}] * 2, ("--id", 5), 1, "expected one datapoint with id 5, got 2"),
         ([ONE], (), 0, ""),  # the only one
         ([{**ONE, "hyp": ""}], (), 1, "has no words"),
         ([{**ONE, "src": "", "tgt": " "}], (), 1, "both empty"),
@@ -268,10 +268,10 @@ def test_one_datapoint_is_selected(explained, rows, arguments, code, message, tm
 
 def test_what_is_in_two_files_or_names_no_data(refused, data, tmp_path):
     write_json(tmp_path / "test.model-agnostic.json", ROWS)
-    told = "id 33 is in test.model-agnostic.json and test.model-aware.json; specify one file"
+    told = "expected one datapoint with id 33, got 2; specify one file"
     assert told in refused("explain", "lexical", tmp_path, "--id", 33)
     for arguments, told in (
-        (("lexical",), "expected DATA, or DETECTOR and"),
+        (("lexical",), "does not exist"),
         (("lexicle", data), "'lexical'?"),
     ):
         assert told in refused("explain", *arguments, code=2)

@@ -173,7 +173,6 @@ def test_predict_writes_predictions_that_score_reads(
         ([*MODEL], 2, "missing option '-o'"),
         ([*MODEL, "-o", "{data}"], 1, "is an input"),
         ([*MODEL, "-o", "p.csv"], 1, "the name must end in .jsonl"),
-        (["--max-cost", "nan", "-o", "p.jsonl"], 2, "expected a number, got nan"),
         (["-o", "p.jsonl"], 1, "use a model at an endpoint"),
         ([*MODEL, "-o", "p.jsonl", "--set", "sample=3"], 1, "no setting 'sample'; did you mean"),
     ],

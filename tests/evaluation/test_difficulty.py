@@ -77,10 +77,10 @@ def test_the_order_by_brute_force(table):
 def test_wrong_command_lines(refused, tmp_path):
     for options, code, sentence in (
         ((), 2, "the page needs an output file"),
-        (("-o", "r.pdf"), 2, "r.pdf would contain html, not pdf; use --figure or"),
-        (("--format", "csv", "-o", "r.svg"), 2, "r.svg would contain csv, not svg; use --figure"),
-        (("-o", "r.csv"), 2, "r.csv would contain html, not csv; use --format csv or another"),
-        (("--format", "csv", "-o", "r.json"), 2, "would contain csv, not json; use --format json"),
+        (("-o", "r.pdf"), 2, "r.pdf would contain html, not pdf; use another ending"),
+        (("--format", "csv", "-o", "r.svg"), 2, "r.svg would contain csv, not svg"),
+        (("-o", "r.csv"), 2, "r.csv would contain html, not csv; use another ending"),
+        (("--format", "csv", "-o", "r.json"), 2, "would contain csv, not json"),
         (("--figure", "scores"), 2, "needs a .svg, .pdf or .png file"),
         (("--format", "csv", "--figure", "scores"), 2, "--figure and --format cannot be combined"),
         (("--format", "csv", "--track", "other"), 1, "no submission has predictions for the track"),

@@ -181,14 +181,6 @@ def test_no_item_has_a_say_in_its_own_p_or_label():
 # Fitting
 
 
-def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
-    submission, gold, _ = files
-    code, out, err = shroom("calibrate", submission, gold, "-o", "-")
-    assert code == 0
-    assert json.loads(out)["shroom_calibrator"] == 1
-    assert "Brier score" in err
-
-
 @pytest.mark.parametrize(
     ("p", "y"),
     [
@@ -430,14 +422,9 @@ def test_wrong_command_lines(fitted, shroom, tmp_path, arguments, sentence):
     assert not out.exists()
 
 
-def test_a_threshold_that_costs_out_of_fold_is_told(shroom, pair):
+def test_a_threshold_may_cost_out_of_fold(in_json, pair):
     generator = np.random.default_rng(11)
     y = generator.integers(0, 2, 40).astype(float)
     p = np.where(y > 0.5, 0.55, 0.45) + np.round(generator.normal(0, 0.1, 40), 2)
-    arguments = ("calibrate", *pair(p, y), "--format", "json")
-    _, out, err = shroom(*arguments)
-    label = json.loads(out)["results"][0]["after"]["label"]
+    label = in_json("calibrate", *pair(p, y))["results"][0]["after"]["label"]
     assert label["accuracy"] < label["accuracy_at_half"]
-    assert "p.json: the fitted threshold lowers" in err
-    assert "--no-threshold" in err
-    assert "note:" not in shroom(*arguments, "--no-threshold")[2]
