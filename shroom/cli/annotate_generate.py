@@ -25,6 +25,7 @@ from shroom.cli.options import (
     INPUT,
     ON_DISK,
     Decorator,
+    Number,
     flag,
     is_given,
     option,
@@ -100,7 +101,7 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
         ),
         option("--endpoint", "URL of the endpoint, such as http://localhost:8080/v1."),
         option("-o --output", "Write to this file.", ON_DISK, required=True),
-        option("--temperature", "Sampling temperature.", click.FloatRange(0, 2), temperature),
+        option("--temperature", "Sampling temperature.", Number(0, 2), temperature),
         option(
             "--max-tokens",
             "Maximum number of tokens per text; reasoning models need a higher limit than the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -52,6 +53,20 @@ class _Output(ShownPath):
 OUTPUT = _Output(allow_dash=True)
 #: The same, but not stdout.
 ON_DISK = _Output()
+
+
+class Number(click.FloatRange):
+    """A number in a range; unlike in click, nan is not accepted."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail("expected a number, got nan", param, ctx)
+        return number
 
 
 def option(
@@ -188,7 +203,7 @@ BY_OPTION = option(
 CONFIDENCE = option(
     "--confidence",
     "Confidence level of the intervals.",
-    click.FloatRange(0, 1, min_open=True, max_open=True),
+    Number(0, 1, min_open=True, max_open=True),
     0.95,
 )
 

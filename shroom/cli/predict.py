@@ -15,7 +15,7 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import OUTPUT, flag, option, together
+from shroom.cli.options import OUTPUT, Number, flag, option, together
 from shroom.cli.output import deliver, note, read_aloud, say
 from shroom.cli.running import (
     MAX_COST,
@@ -96,7 +96,7 @@ _RAY_OPTIONS = together(
 @option(
     "--threshold",
     "Label an item as Hallucination if its p is greater than this threshold.",
-    click.FloatRange(0, 1),
+    Number(0, 1),
 )
 @run_options()
 @flag(

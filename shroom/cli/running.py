@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from shroom.cli.options import INPUT, Decorator, flag, option, together
+from shroom.cli.options import INPUT, Decorator, Number, flag, option, together
 from shroom.cli.output import note, say
 from shroom.core.atomic_writing import check_targets
 from shroom.core.paths import cache_folder
@@ -51,9 +51,7 @@ SETTINGS = option(
 MODEL = option(
     "--model", "Model for the detector: a file, a folder or a name on the Hugging Face Hub."
 )
-MAX_COST = option(
-    "--max-cost", "Stop before the total cost could exceed this limit.", click.FloatRange(0)
-)
+MAX_COST = option("--max-cost", "Stop before the total cost could exceed this limit.", Number(0))
 RESUME = flag("--resume", "Continue an interrupted run.")
 
 

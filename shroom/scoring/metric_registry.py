@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shroom.core.problems import ShroomError
+from shroom.core.problems import UnknownName
 from shroom.core.registry import Entry, Registry, unknown_name
 from shroom.metrics.base import Metric
 
@@ -43,7 +43,7 @@ def metric(name: str) -> Metric:
     """
     of_annotators = name not in METRICS and others().get(name)
     if of_annotators and of_annotators.inputs == ("votes",):
-        raise ShroomError(
+        raise UnknownName(
             f"'{name}' measures annotators, not systems; use: {of_annotators.command}"
         )
     loaded: Metric = METRICS.load(name)

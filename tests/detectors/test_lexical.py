@@ -41,7 +41,7 @@ def test_fitting_again_gives_the_shipped_model(tmp_path, done):
     made, shipped = json.loads(out.read_text()), json.loads(MODEL.read_text())
     assert tuple(shipped["features"]) == FEATURES
     files = " ".join(names)
-    assert made["command"] == f"shroom fit lexical {files} -o model.json"
+    assert made["command"] == f"shroom fit lexical {files} --folds 10 -o model.json"
     assert made["training_items"] == shipped["training_items"]
     assert made["out_of_fold"] == shipped["out_of_fold"]
     for task, weights in made["weights"].items():
@@ -59,7 +59,7 @@ def test_predict_takes_the_latest_val_and_test_of_a_folder(tmp_path, shroom, not
     names = [f"{s}.model-{t}.json" for s in ("test", "val") for t in ("agnostic", "aware")]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", *names]
     # all of both val files, and four items of test that have the texts of training items
-    assert err.count("on the texts of 1004 of 4000 items (test.model-agnostic.json: 4, ") == 1
+    assert err.count("on the texts of 1004 of 4000 items; their p is out-of-fold") == 1
     assert shroom("check", tmp_path, "--data", REAL)[0] == 0
 
 
