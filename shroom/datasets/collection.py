@@ -12,7 +12,8 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Generic, TypeVar
 
-from shroom.core.problems import Problems, show
+from shroom.core.problem_codes import CODES
+from shroom.core.problems import Problems, ShroomError, nearest, show
 from shroom.scoring.input_files import Document
 
 R = TypeVar("R")
@@ -45,6 +46,8 @@ class Report:
 
     def add(self, code: str, key: str | None, expected: str, got: str | None = None) -> None:
         """Report the value at a key of the row."""
+        if code not in CODES:
+            raise ShroomError(f"no problem code '{code}';{nearest(code, CODES)}".rstrip(";"))
         if got is None:
             got = show(self.item[key]) if key in self.item else "no such key"
         self._row.append((code, key, expected, got))

@@ -20,10 +20,10 @@ Floats = NDArray[np.float64]
 
 def check_p(p: Any, n: int, name: str) -> Floats:
     """Return a detector's p as an array of n numbers from 0 to 1, or raise a ShroomError."""
-    array = _shares(p, n)
-    if array is None:
+    array, got = _shares(p, n)
+    if got:
         raise ShroomError(
-            f"the detector {name} must return an array of {n} numbers from 0 to 1, got {show(p)}"
+            f"the detector {name} must return an array of {n} numbers from 0 to 1, got {got}"
         )
     return array
 
@@ -43,20 +43,23 @@ def datapoints_of(X: Any) -> Datapoints:
 
 def proportions(y: Any, n: int) -> Floats:
     """Return the annotators' proportions of scikit-learn's ``y``: shape [n]."""
-    p = _shares(y, n)
-    if p is None:
+    p, got = _shares(y, n)
+    if got:
         raise ShroomError(
             f"y: expected True, False or a number from 0 to 1 for each of {n} datapoints, "
-            f"got {show(y)}; if y contains label names, pass y == 'Hallucination'; in "
+            f"got {got}; if y contains label names, pass y == 'Hallucination'; in "
             "cross_val_predict(method='predict_proba'), pass y > 0.5"
         )
     return p
 
 
-def _shares(values: Any, n: int) -> Floats | None:
-    """Return values as an array of n numbers from 0 to 1, or ``None`` if they are not."""
+def _shares(values: Any, n: int) -> tuple[Floats, str]:
+    """Return values as an array, and what it is if it is not n numbers from 0 to 1."""
     try:
         array = np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        return None
-    return array if array.shape == (n,) and ((array >= 0) & (array <= 1)).all() else None
+        return np.empty(0), show(values)
+    if array.shape != (n,):
+        return array, f"an array of shape {array.shape}"
+    wrong = np.flatnonzero(~((array >= 0) & (array <= 1)))
+    return array, f"{array[wrong[0]]} for datapoint {wrong[0]}" if len(wrong) else ""

@@ -250,11 +250,11 @@ def test_a_changed_module_is_evaluated_again(folder, in_json):
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ("return [0.5]", "an array of 60 numbers from 0 to 1, got [0.5]"),
-        ("return [0.5] * 59 + [float('nan')]", "numbers from 0 to 1, got [0.5, 0.5"),
-        ("return np.full(60, 1.5)", 'got "array([1.5, 1.5'),
+        ("return [0.5]", "an array of 60 numbers from 0 to 1, got an array of shape (1,)"),
+        ("return [0.5] * 59 + [float('nan')]", "got nan for datapoint 59"),
+        ("return np.full(60, 1.5)", "got 1.5 for datapoint 0"),
         ("return (0.5 for _ in datapoints)", 'got "<generator object'),
-        ("pass", "got null"),
+        ("pass", "got an array of shape ()"),
         ("open('absent')", "mine.py, line 7, in p raised FileNotFoundError: "),
         ("np.ones(2) @ np.ones(3)", "mine.py, line 7, in p raised ValueError: "),
         ("exit(3)", "mine.py, line 7, in p raised SystemExit: 3"),
