@@ -139,6 +139,7 @@ def leaderboard(
         {} if outputs else absent(tracks),
         are_outputs=bool(outputs),
         higher_is_better=metrics[0].higher_is_better,
+        trials=trials,
     )
 
 

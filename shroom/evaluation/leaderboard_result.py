@@ -94,6 +94,8 @@ class Leaderboard(Result):
         Whether the scores come from outputs of the scoring program, without predictions.
     higher_is_better : bool
         Whether a higher score is better in the ranking metric.
+    trials : int or None
+        Number of trials of each test; ``None`` for the default, which suits the number of pairs.
     """
 
     rows: list[Row]
@@ -107,6 +109,7 @@ class Leaderboard(Result):
     absent: dict[str, list[str]] = field(default_factory=dict)
     are_outputs: bool = False
     higher_is_better: bool = True
+    trials: int | None = None
     keys = ("metric", "split", "rows", "invalid", "absent", "signature", "**intervals")
     listed = "rows"
     panels_by = "of_leaderboard"

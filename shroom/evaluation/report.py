@@ -178,7 +178,8 @@ def _best(track: TrackReport, metric: Metric, how: Intervals) -> str:
         return f"{name} is undefined"
     known = first.score.floors.items()
     floors = {it: own.get(name) for it, own in known if floor_or_reference(it) == "floor"}
-    floor = not_above_floor(best, floors, higher_is_better=metric.higher_is_better)
+    scores = [system.whole[name] for system in track.systems]
+    floor = not_above_floor(scores, floors, higher_is_better=metric.higher_is_better)
     value, ci = figure(best.value), within(best.ci, how)
     if not others:
         return f"{first.name} scores {value} in {name}{f' ({ci})' if ci else ''}{floor}"

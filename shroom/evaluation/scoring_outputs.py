@@ -18,6 +18,7 @@ from shroom.metrics.base import Metric
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest, name_by_rows
 from shroom.scoring.input_files import Document, documents, documents_among_others
+from shroom.scoring.platforms import worst_scores
 from shroom.scoring.row_reader import read_rows
 from shroom.scoring.rows import Role
 from shroom.scoring.tables import score_cells
@@ -39,7 +40,15 @@ def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]], edition: 
             f"{folder}: this folder has the scoring output of only one submission; specify the "
             "folder with all outputs"
         )
-    return any(not {SHOWN, HIDDEN}.isdisjoint(_files(paths, edition)) for paths in systems.values())
+    files = {system: _files(paths, edition) for system, paths in systems.items()}
+    outputs = [system for system, own in files.items() if own.keys() & {SHOWN, HIDDEN}]
+    others = [system for system, own in files.items() if own and system not in outputs]
+    if outputs and others:
+        raise ShroomError(
+            f"{folder}: {outputs[0]} is an output of the scoring program, but {others[0]} "
+            "contains predictions; put outputs and predictions into separate folders"
+        )
+    return bool(outputs)
 
 
 def _files(paths: Sequence[Path], edition: Edition) -> dict[str, Document]:
@@ -61,6 +70,16 @@ def read_outputs(
             invalid.append(Invalid(system, [found]))
         else:
             scored[system] = found
+    worst = worst_scores(edition)
+    if (
+        name == SHOWN
+        and scored
+        and all(it[key] == worst[key] for it in scored.values() for key in it)
+    ):
+        raise ShroomError(
+            "all outputs have only the worst scores, which a blind phase shows instead of the real "
+            f"scores; download the outputs with {HIDDEN}"
+        )
     return scored, invalid
 
 
@@ -73,8 +92,8 @@ def _scores(document: Document, keys: Keys) -> Scores | str:
     if not isinstance(values, dict):
         return f"{document.file}: expected a JSON object of scores"
     for key in keys.values():
-        value = values.get(key)
-        if not isinstance(value, (int, float)) or not -_MOST < value < _MOST:
+        value: Any = values.get(key)
+        if type(value) not in (int, float) or not -_MOST < value < _MOST:
             return f'{document.file}: expected a finite number under "{key}"'
     return {key: float(values[key]) for key in keys.values()}
 

@@ -27,7 +27,8 @@ def pair_of(line, fitted=0):
 @pytest.mark.parametrize("case", CASES["comparisons"])
 def test_of_comparisons(case):
     pairs = [pair_of(line, case.get("fitted", 0)) for line in case["pairs"]]
-    found = Comparisons(pairs, "", Intervals(), 10_000)
+    trials, baseline = case.get("trials", 10_000), case.get("baseline")
+    found = Comparisons(pairs, "", Intervals(), trials, baseline=baseline)
     assert found.verdict == case["verdict"]
     assert found.render("text").startswith(f"{found.verdict}\n\n")
 
@@ -50,7 +51,9 @@ def test_of_leaderboards(case):
         for name, value in floors.items()
         if rows
     ]
-    board = Leaderboard(rows, [], ("accuracy", "rho"), "val", "", Intervals())
+    board = Leaderboard(
+        rows, [], ("accuracy", "rho"), "val", "", Intervals(), trials=case.get("trials")
+    )
     assert board.verdict == case["verdict"]
     invalid = replace(board, invalid=[Invalid("bad", ["worse"])]).verdict
     assert invalid == f"{case['verdict']} 1 submission is not ranked because of errors."
