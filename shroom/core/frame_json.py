@@ -27,35 +27,24 @@ def rows_of(text: str, id_key: str = "id") -> list[dict[str, Any]] | None:
         return None
     if not isinstance(value, dict) or not value:
         return None
-    columns, data = value.get("columns"), value.get("data")
-    rows: list[tuple[str, dict[str, Any]]]
-    if isinstance(value.get("schema"), dict) and isinstance(data, list) and _are(dict, data):
-        # An unnamed index is called "index".
-        if value["schema"].get("primaryKey") != ["index"] or any("index" not in r for r in data):
-            return data
-        rows = [(str(row.pop("index")), row) for row in data]
-    elif isinstance(columns, list) and isinstance(data, list) and _are(list, data):
-        labels = [*value["index"]] if isinstance(value.get("index"), list) else []
-        labels += range(len(labels), len(data))
-        rows = [(str(label), dict(zip(columns, row))) for label, row in zip(labels, data)]
-    elif _are_columns(list(value.values())):
-        rows = [(str(n), dict(zip(value, row))) for n, row in enumerate(zip(*value.values()))]
+    rows: dict[str, dict[str, Any]]
+    if _are_columns(list(value.values())):
+        rows = {str(n): dict(zip(value, row)) for n, row in enumerate(zip(*value.values()))}
     elif not _are(dict, list(value.values())):
         return None
     elif _is_by_index(value):
-        rows = list(value.items())
+        rows = value
     else:
-        rows = [
-            (label, {name: column[label] for name, column in value.items() if label in column})
+        rows = {
+            label: {name: column[label] for name, column in value.items() if label in column}
             for label in dict.fromkeys(label for column in value.values() for label in column)
-        ]
-    if any(id_key in row for _, row in rows):
-        return [row for _, row in rows]
-    of_label = dict(rows)
+        }
+    if any(id_key in row for row in rows.values()):
+        return list(rows.values())
     numbers = list(map(str, range(len(rows))))
-    if of_label.keys() == set(numbers):
-        return [of_label[number] for number in numbers]
-    return [{id_key: label, **row} for label, row in rows]
+    if rows.keys() == set(numbers):
+        return [rows[number] for number in numbers]
+    return [{id_key: label, **row} for label, row in rows.items()]
 
 
 def _are(kind: type, values: list[Any]) -> bool:
