@@ -44,5 +44,4 @@ def _is_by_index(value: dict[str, dict[str, Any]]) -> bool:
     if all(map(str.isdecimal, value)):
         return True
     inner = list(next(iter(value.values())))
-    named = {"id", "label"}
-    return not all(map(str.isdecimal, inner)) and not named & {*map(str.lower, value)}
+    return not all(map(str.isdecimal, inner)) and not {"id", "label"} & {*map(str.lower, value)}

@@ -27,7 +27,6 @@ _BLOCK = 1 << 20
 _BLANKS = re.compile(rb"[ \t\n\r]*")
 _past_blanks = re.compile(r"[ \t\n\r]*").match
 _LINE = re.compile(rb"[^ \t\n\r\f\v][^\n]*")
-_CONTINUATION = bytes(range(0x80, 0xC0))
 #: The rest of a number or a word at the end of a truncated file.
 _BEGUN = re.compile(r"[\w.+-]{0,5}\s*")
 _Error = Union[json.JSONDecodeError, RecursionError]
@@ -141,7 +140,7 @@ class _Reader(Reading):
     def place(self, at: int) -> str:
         """Return the line and the column (in characters) of a byte, both from 1."""
         line, before = self.line_before(at)
-        return f"line {line}, column {len(before.translate(None, _CONTINUATION)) + 1}"
+        return f"line {line}, column {len(before.decode()) + 1}"
 
     def past_blanks(self, at: int) -> int:
         return _BLANKS.match(self.data, at).end()  # type: ignore[union-attr]

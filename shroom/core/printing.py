@@ -15,9 +15,7 @@ WIDTH = 500
 
 def shortened(value: Any) -> Any:
     """Return a part of a message, shortened if it is a long text."""
-    if isinstance(value, str) and len(value) > WIDTH:
-        return f"{value[:WIDTH]}…"
-    return value
+    return f"{value[:WIDTH]}…" if isinstance(value, str) and len(value) > WIDTH else value
 
 
 def show(value: object, width: int = 60) -> str:
