@@ -143,6 +143,11 @@ def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> 
 def sums(values: ArrayLike, units: ArrayLike, least: int = 0) -> Floats:
     """Return the sums of the values per unit, for at least ``least`` units: shape [units, k]."""
     matrix, of = np.asarray(values, np.float64), np.asarray(units, np.intp)
+    if matrix.ndim != 2 or of.shape != matrix.shape[:1]:
+        raise ValueError(
+            f"values must have the shape [n, k] and units the shape [n], got {matrix.shape} and "
+            f"{of.shape}"
+        )
     count = max(least, int(of.max()) + 1 if len(of) else 0)
     columns = [np.bincount(of, weights=column, minlength=count) for column in matrix.T]
     return np.stack(columns, axis=1) if columns else np.empty((count, 0))

@@ -144,7 +144,8 @@ def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     Raises
     ------
     ValueError
-        If the texts or the numbers of labels of the two sides differ.
+        If the texts of the two sides differ in length, or if the sides have different numbers of
+        labels.
 
     References
     ----------
@@ -157,6 +158,9 @@ def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     >>> cor_lbl(gold, gold).tolist(), cor_lbl(other, gold).tolist()
     ([1.0, 1.0], [0.0, 1.0])
     """
+    if predicted.labels != gold.labels:
+        counts_of_labels = f"{predicted.labels} and {gold.labels}"
+        raise ValueError(f"expected the same number of labels, got {counts_of_labels}")
     sides = predicted.by_label(), gold.by_label()
     present = np.zeros(len(sides[0].lengths), bool)
     for side in sides:

@@ -10,7 +10,7 @@ from sklearn import metrics as sklearn
 from span_oracles import loop_cor, loop_cor_lbl, loop_iou
 
 from shroom.metrics.labelled_spans import METRICS as OF_LABELLED
-from shroom.metrics.labelled_spans import LabelledSpans, cor
+from shroom.metrics.labelled_spans import LabelledSpans, cor, cor_lbl
 from shroom.metrics.span_arrays import MAX_END
 from shroom.metrics.span_metrics import Spans, everything, iou, rho, scored
 
@@ -56,13 +56,16 @@ def test_hard_spans_are_for_iou_and_soft_ones_for_rho():
     assert [m(v) for m, v in scored((other, gold), (gold, gold))] == [0.0, 1.0]
 
 
-def test_wrong_places_and_other_texts_are_refused():
+def test_wrong_places_and_other_texts_or_labels_are_refused():
     for span in ((-1, 3), (0, MAX_END + 1)):
         with pytest.raises(ValueError, match="within"):
             Spans.of([[span]], [10])
     for metric in (iou, rho):
         with pytest.raises(ValueError, match="same texts"):
             metric(Spans.of([[]], [10]), Spans.of([[]], [11]))
+    one, two = (LabelledSpans.of([[]], [3], labels) for labels in (1, 2))
+    with pytest.raises(ValueError, match="the same number of labels"):
+        cor_lbl(one, two)
 
 
 def test_memory_grows_with_spans_and_not_with_characters():
