@@ -87,6 +87,11 @@ def format_of(data: bytes, name: str = "") -> str | None:
     return f"a binary file ({_AS_JSON})" if _BINARY.search(data, 0, 8) else None
 
 
+def is_absurd(size: int, packed: int) -> bool:
+    """Return whether ``size`` bytes from ``packed`` compressed bytes are too many."""
+    return size > max(RATIO_FROM, MAX_RATIO * packed)
+
+
 @dataclass(frozen=True)
 class Selection:
     """Which members of folders and zips are documents."""
@@ -253,7 +258,7 @@ def _inflated(stream: io.BufferedIOBase, packed: int, room: int) -> bytes:
         size += grown.write(chunk)
         if size > room:
             raise too_large(room)
-        if size > max(RATIO_FROM, MAX_RATIO * packed):
+        if is_absurd(size, packed):
             expected = f"at most {MAX_RATIO} times the compressed size"
             got = f"more than {size} bytes from {packed} compressed bytes"
             raise Refused("absurd-ratio", expected, got)

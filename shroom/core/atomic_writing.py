@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Optional
 
+from shroom.core.archives import is_absurd
 from shroom.core.paths import Source, is_inside, is_junk
 from shroom.core.problems import ShroomError
 
@@ -145,7 +146,7 @@ def encoded(name: str, text: str) -> bytes:
         return data
     import gzip
 
-    return gzip.compress(data, mtime=0)
+    return gzip.compress(data, 0 if _shrinks_too_far(data) else 9, mtime=0)
 
 
 def _table(rows: list[dict[str, object]], separator: str) -> str:
@@ -174,5 +175,14 @@ def zipped(files: Mapping[str, str | bytes]) -> bytes:
         for name, content in sorted(files.items()):
             member = zipfile.ZipInfo(name)  # its time is fixed, and 1980
             member.external_attr = 0o644 << 16
-            archive.writestr(member, content, zipfile.ZIP_DEFLATED)
+            data = content.encode() if isinstance(content, str) else content
+            stored = _shrinks_too_far(data)
+            archive.writestr(member, data, zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED)
     return stream.getvalue()
+
+
+def _shrinks_too_far(data: bytes) -> bool:
+    """Return whether the compressed data would be refused as a zip bomb."""
+    import zlib
+
+    return is_absurd(len(data), 0) and is_absurd(len(data), len(zlib.compress(data)))

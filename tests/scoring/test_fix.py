@@ -194,10 +194,15 @@ def test_a_file_that_cannot_be_read_whole_gets_the_verdict_of_the_check(tmp_path
 
 
 @pytest.mark.parametrize("name", ["out.zip", "out.json.gz"])
-def test_long_texts_that_repeat_are_written_as_they_can_be_read(name, tmp_path, shroom):
+@pytest.mark.parametrize("refused_from", [None, 1 << 20])
+def test_long_texts_that_repeat_are_written_as_they_can_be_read(
+    name, refused_from, tmp_path, shroom, monkeypatch
+):
+    if refused_from:  # what is beyond the limit is written without compression
+        monkeypatch.setattr("shroom.core.archives.RATIO_FROM", refused_from)
     rows = [{**row, "src": "word " * 20_000} for row in predictions(40)]
     path = write_json(tmp_path / "val.model-aware.json", rows)
     assert shroom("check", path, "--fix", tmp_path / name)[0] == 0
-    assert (tmp_path / name).stat().st_size < 20_000
+    assert (tmp_path / name).stat().st_size < (5_000_000 if refused_from else 20_000)
     checked = check(tmp_path / name)
     assert (checked.ok, checked.tracks[0].predictions.n) == (True, 40)
