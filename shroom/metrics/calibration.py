@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shroom.metrics.base import Array, Floats, P, mean_of, refuse_other_shapes
-from shroom.metrics.reliability import BINS, edges, places
+from shroom.metrics.reliability import By, edges, places
 
 #: The log loss clips p to at least this distance from 0 and 1, as scikit-learn does.
 EPSILON = float(np.finfo(np.float64).eps)
@@ -111,15 +111,19 @@ class BrierDecomposition:
     within_bins: float
 
 
-def brier_decomposition(p: Array, y: Array, bins: int = BINS) -> BrierDecomposition:
+def brier_decomposition(
+    p: Array, y: Array, bins: int | None = None, by: By = "width"
+) -> BrierDecomposition:
     """Return the decomposition of the Brier score into reliability, resolution and uncertainty.
 
     Parameters
     ----------
     p, y : array, shape [n]
         Probabilities; labels or shares in [0, 1].
-    bins : int
-        Number of bins of equal width.
+    bins : int, optional
+        Number of bins; by default there is one bin per distinct p, as in Murphy's paper.
+    by : "width" or "mass"
+        See :func:`shroom.metrics.reliability.reliability`.
 
     Returns
     -------
@@ -140,9 +144,14 @@ def brier_decomposition(p: Array, y: Array, bins: int = BINS) -> BrierDecomposit
     p, y = np.asarray(p, np.float64), np.asarray(y, np.float64)
     if not len(p):
         return BrierDecomposition(*[float("nan")] * 5)
-    place = places(p, edges(p, bins))
+    if bins is None:
+        place = np.unique(p, return_inverse=True)[1].reshape(-1)
+    else:
+        place = places(p, edges(p, bins, by))
     n = np.maximum(np.bincount(place), 1)
     mean_p, share = ((np.bincount(place, side) / n)[place] for side in (p, y))
+    if bins is None:
+        mean_p = p  # the computed mean of equal numbers differs from them in the last digits
     base_rate = y.mean()
     return BrierDecomposition(
         score=brier_score(p, y),

@@ -100,7 +100,7 @@ class Quality(Plain):
 
 
 def _of_probabilities(p: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
-    brier = asdict(brier_decomposition(p, y))
+    brier = asdict(brier_decomposition(p, y, BINS))
     width, mass = (reliability(p, y, BINS, by) for by in ("width", "mass"))
     return {
         "brier": brier.pop("score"),

@@ -58,16 +58,18 @@ def test_reliability_is_scikit_learns(items, bins, by):
     assert maximum_calibration_error(p, label, bins, by) == pytest.approx(gaps.max(), abs=1e-12)
 
 
-@given(ITEMS, st.sampled_from([1, 3, 10]))
-def test_the_decomposition_adds_up(items, bins):
+@given(ITEMS, st.sampled_from([None, 1, 3, 10]), st.sampled_from(["width", "mass"]))
+def test_the_decomposition_adds_up(items, bins, by):
     p, y, label = columns(items)
     for truth in (label, y):
-        found = brier_decomposition(p, truth, bins)
+        found = brier_decomposition(p, truth, bins, by)
         total = found.reliability - found.resolution + found.uncertainty + found.within_bins
         assert total == pytest.approx(found.score, abs=1e-12)
         assert found.score == brier_score(p, truth)
+        if bins is None:
+            assert found.within_bins == 0
     share = label.mean()
-    found = brier_decomposition(p, label, bins)
+    found = brier_decomposition(p, label, bins, by)
     assert found.uncertainty == pytest.approx(share * (1 - share), abs=1e-12)
 
 
