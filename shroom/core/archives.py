@@ -33,10 +33,6 @@ DAMAGES = (
     *(zipfile.BadZipFile, zlib.error, EOFError, LookupError, OSError, OverflowError),
     *(RuntimeError, ValueError),
 )
-_UNIX = 3
-#: The types of a regular file, and of a member without a recorded type.
-_FILE = (0, stat.S_IFREG)
-_AS_CSV = "save it as CSV"
 _AS_RECORDS = 'save the data frame with to_json(orient="records")'
 _AS_ZIP = "unpack it, and submit the files or a zip of them"
 _AS_JSON = "save it as JSON, JSON Lines or CSV"
@@ -45,7 +41,7 @@ _TAR = "a tar archive"
 _FORMATS: dict[str, tuple[str, tuple[str, ...], tuple[bytes, ...]]] = {
     "a Parquet file": (_AS_RECORDS, (".parquet", ".pq"), (b"PAR1",)),
     "a Feather or Arrow file": (_AS_RECORDS, (".feather", ".arrow"), (b"ARROW1", b"FEA1")),
-    "an Excel workbook": (_AS_CSV, (".xlsx", ".xlsm", ".xlsb"), ()),
+    "an Excel workbook": ("save it as CSV", (".xlsx", ".xlsm", ".xlsb"), ()),
     _TAR: (_AS_ZIP, (".tar", ".tar.gz", ".tgz"), ()),
     "an xz file": (_AS_ZIP, (".xz",), (b"\xfd7zXZ\0",)),
     "a Zstandard file": (_AS_ZIP, (".zst", ".zstd"), (b"\x28\xb5\x2f\xfd",)),
@@ -66,14 +62,9 @@ Members = Iterator[tuple[str, str, Union[Path, bytes]]]
 class Refused(Exception):  # noqa: N818 - it is no error of the program
     """A refused file: the code of the problem, and what was expected and found."""
 
-    def __init__(self, code: str, expected: str, found: str) -> None:
-        super().__init__(code, expected, found)
-        self.is_too_large = code in ("too-large", "absurd-ratio")
-
     def report(self, file: str, problems: Problems) -> None:
         """Add the problem of a file."""
-        code, expected, found = self.args
-        problems.add(code, file, expected, found)
+        problems.add(self.args[0], file, *self.args[1:])
 
 
 def too_large(most: int) -> Refused:
@@ -182,7 +173,7 @@ def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -
                 data = _read(opened, info, room, selection)
             except Refused as refused:
                 refused.report(place, problems)
-                if refused.is_too_large:
+                if refused.args[0] in ("too-large", "absurd-ratio"):
                     return  # a small zip with many such members would take minutes
                 continue
             room -= len(data)
@@ -191,10 +182,7 @@ def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -
 
 
 def listed(
-    archive: Path | io.BytesIO,
-    file: str,
-    problems: Problems,
-    wanted: Collection[str] = (),
+    archive: Path | io.BytesIO, file: str, problems: Problems, wanted: Collection[str] = ()
 ) -> dict[str, bytes | None]:
     """Return the members of a zip by name: the bytes of wanted files, otherwise ``None``."""
     names, room = dict[str, Optional[bytes]](), MAX_BYTES
@@ -242,7 +230,8 @@ def _read(
         raise Refused("zip-method", "a stored or deflated file", method)
     if selection and not selection.is_document(info.filename.replace("\\", "/")):
         return b""
-    if info.create_system == _UNIX and stat.S_IFMT(info.external_attr >> 16) not in _FILE:
+    # Members of zips made on Unix, whose system is 3, may have a type.
+    if info.create_system == 3 and stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
         raise Refused("not-a-file", "a file", "a link or another special file")
     with cast("zipfile.ZipExtFile", archive.open(info)) as stream:
         if selection and stream.peek(4)[:4] == b"PK\x03\x04":

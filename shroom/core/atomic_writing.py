@@ -36,8 +36,6 @@ def write_atomically(path: Source, content: str | bytes) -> None:
             stream.write(data)
         temporary.replace(target)
     except OSError as error:
-        if isinstance(error, (FileExistsError, NotADirectoryError)):
-            _refuse_unwritable(Path(path))  # the error names the obstacle
         raise ShroomError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         if os.path.exists(temporary):  # noqa: PTH110 - which never raises
@@ -88,9 +86,8 @@ def check_targets(
     be a folder.
     """
     sources = [Path(path) for path in inputs if path is not None and os.fspath(path) != "-"]
-    folders_read = [Path(os.path.realpath(path)) for path in sources if read and path.is_dir()]
     for name in [name for name in targets if os.fspath(name) != "-"]:
-        target, place = Path(name), Path(os.path.realpath(name))
+        target = Path(name)
         if target.exists() and any(is_inside(target, path) for path in sources):
             raise ShroomError(f"{name} is an input, which is never overwritten; use another output")
         if endings and names_a_file(name) and ending(name) not in endings:
@@ -98,14 +95,12 @@ def check_targets(
             raise ShroomError(f"{name}: the name must end in {expected}")
         if not (folders and target.is_dir()):
             _refuse_unwritable(target)
-        for folder in [folder for folder in folders_read if is_inside(place, folder)]:
-            # Another name of the same folder has as many parts.
-            inside = Path(*place.parts[len(folder.parts) :])
-            if inside.name.lower().endswith(read) and not is_junk(str(inside)):
-                raise ShroomError(
-                    f"{name} is inside an input folder, so the next run would read it; use "
-                    "another location"
-                )
+        is_read = target.name.lower().endswith(read) and not is_junk(target.name)
+        if is_read and any(is_inside(target, path) for path in sources):
+            raise ShroomError(
+                f"{name} is inside an input folder, so the next run would read it; use "
+                "another location"
+            )
 
 
 def _refuse_unwritable(target: Path) -> None:

@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from shroom.core.problems import ShroomError, show
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Label(str, Enum):

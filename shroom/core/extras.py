@@ -7,12 +7,7 @@ import importlib.util
 from shroom.core.problems import ShroomError
 
 #: Module names that differ from the package names.
-_MODULES = {
-    "pyyaml": "yaml",
-    "scikit-learn": "sklearn",
-    "sentence-transformers": "sentence_transformers",
-    "text2num": "text_to_num",
-}
+_MODULES = {"pyyaml": "yaml", "scikit-learn": "sklearn", "text2num": "text_to_num"}
 
 
 def install_hint(extra: str) -> str:
@@ -22,6 +17,7 @@ def install_hint(extra: str) -> str:
 
 def require(extra: str, *packages: str) -> None:
     """Raise an error if a package of an extra, given by its PyPI name, is missing."""
-    missing = [name for name in packages if not importlib.util.find_spec(_MODULES.get(name, name))]
+    modules = {name: _MODULES.get(name, name.replace("-", "_")) for name in packages}
+    missing = [name for name, module in modules.items() if not importlib.util.find_spec(module)]
     if missing:
         raise ShroomError(f"this command requires {' and '.join(missing)}: {install_hint(extra)}")

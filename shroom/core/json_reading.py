@@ -27,7 +27,6 @@ _BLOCK = 1 << 20
 _BLANKS = re.compile(rb"[ \t\n\r]*")
 _past_blanks = re.compile(r"[ \t\n\r]*").match
 _LINE = re.compile(rb"[^ \t\n\r\f\v][^\n]*")
-_CONTINUATION = bytes(range(0x80, 0xC0))
 #: The rest of a number or a word at the end of a truncated file.
 _BEGUN = re.compile(r"[\w.+-]{0,5}\s*")
 _Error = Union[json.JSONDecodeError, RecursionError]
@@ -141,7 +140,7 @@ class _Reader(Reading):
     def place(self, at: int) -> str:
         """Return the line and the column (in characters) of a byte, both from 1."""
         line, before = self.line_before(at)
-        return f"line {line}, column {len(before.translate(None, _CONTINUATION)) + 1}"
+        return f"line {line}, column {len(before.decode()) + 1}"
 
     def past_blanks(self, at: int) -> int:
         return _BLANKS.match(self.data, at).end()  # type: ignore[union-attr]
@@ -231,10 +230,9 @@ class _Reader(Reading):
     def lines(self) -> Iterator[Any]:
         """Yield the items of JSON Lines."""
         first = _LINE.search(self.data)
-        is_alone = first is not None and self.past_blanks(first.end()) == len(self.data)
-        if first and first[0][:1] == b"[" and _begins_a_list(first[0], alone=is_alone):
+        if first and first[0].startswith(b"["):
             self.stop("not-json", "JSON Lines", "one JSON list (use the ending .json)")
-        if first and first[0][:1] == b"{" and is_alone:
+        if first and self.past_blanks(first.end()) == len(self.data):
             self.refuse_frame(first.start(), "one item per line")
         for match in _LINE.finditer(self.data):
             start, end = match.span()
@@ -269,19 +267,6 @@ def _item(text: str, at: int) -> tuple[Any, int]:
     if not text.startswith((",", "]"), end):
         raise json.JSONDecodeError("Expecting ',' delimiter", text, end)
     return value, end
-
-
-def _begins_a_list(line: bytes, *, alone: bool) -> bool:
-    """Return whether a line with a bracket begins a JSON list, and is not an item of JSON Lines."""
-    if len(line) > MAX_ITEM:
-        return True
-    try:
-        _DECODER.decode(line.decode())
-    except json.JSONDecodeError:
-        return True
-    except RecursionError:
-        return False
-    return alone
 
 
 def _size(text: str) -> int:

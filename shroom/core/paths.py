@@ -51,9 +51,8 @@ def _system_cache() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "shroom"
     if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        base = Path(local) if local else Path.home() / "AppData" / "Local"
-        return base / "shroom" / "shroom" / "Cache"
+        local = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+        return Path(local, "shroom", "shroom", "Cache")
     # The XDG base directory specification ignores empty and relative values.
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "shroom"

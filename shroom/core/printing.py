@@ -11,29 +11,21 @@ from typing import Any
 TABLE_WIDTH: ContextVar[int | None] = ContextVar("TABLE_WIDTH", default=None)
 #: The longest part of a message, in characters.
 WIDTH = 500
-_ENCODER = json.JSONEncoder(ensure_ascii=False, default=repr)
 
 
 def shortened(value: Any) -> Any:
     """Return a part of a message, shortened if it is a long text."""
-    if isinstance(value, str) and len(value) > WIDTH:
-        return f"{value[:WIDTH]}…"
-    return value
+    return f"{value[:WIDTH]}…" if isinstance(value, str) and len(value) > WIDTH else value
 
 
 def show(value: object, width: int = 60) -> str:
     """Return a JSON value as one short line without control codes."""
-    pieces: list[str] = []
-    # Large values are encoded only as far as they are shown.
     shown = value[: width + 1] if isinstance(value, str) else value
     try:
-        for piece in _ENCODER.iterencode(shown):
-            pieces.append(piece[: width + 1])
-            if sum(map(len, pieces)) > width:
-                break
+        text = json.dumps(shown, ensure_ascii=False, default=repr)
     except RecursionError:
-        pieces = ["brackets nested too deeply"]
-    text = printable("".join(pieces))
+        text = "brackets nested too deeply"
+    text = printable(text[: width + 1])
     if len(text) <= width:
         return text
     return text[:width] + ('…"' if text.startswith('"') else "…")
@@ -52,15 +44,10 @@ def counted(count: int, thing: str) -> str:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return `` did you mean '...'?``, or nothing if no name is similar."""
-    near = closest(name, names)
-    return f" did you mean '{near}'?" if near else ""
-
-
-def closest(name: str, names: Iterable[str]) -> str:
-    """Return the most similar name, empty if none is similar."""
     import difflib
 
-    return next(iter(difflib.get_close_matches(name, list(names), n=1)), "")
+    near = difflib.get_close_matches(name, list(names), n=1)
+    return f" did you mean '{near[0]}'?" if near else ""
 
 
 def printable(text: str) -> str:

@@ -9,7 +9,8 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ class Entry:
         return [name for name in self.needs if importlib.util.find_spec(name) is None]
 
 
-class Registry(MutableMapping[str, Entry]):
+class Registry(UserDict[str, Entry]):
     """Objects of one kind: a mapping from names to entries, in the order of lists."""
 
     # A registry with a group of entry points also accepts ``module:attribute`` as a name.
@@ -52,8 +53,8 @@ class Registry(MutableMapping[str, Entry]):
     def __init__(
         self, kind: str, entries: Mapping[str, Entry], *, group: str = "", base: str = ""
     ) -> None:
+        super().__init__(entries)
         self.kind, self._group, self._base = kind, group, base
-        self._own = dict(entries)
 
     def load(self, name: str) -> Any:
         """Return the object of a name; refuse ambiguous names and invalid objects."""
@@ -65,14 +66,14 @@ class Registry(MutableMapping[str, Entry]):
                     f"{self.kind}: {printable(module)}{printable(rest) or ':NAME'}"
                 )
             raise unknown_name(self.kind, name, self)
-        owners = ["the kit"] if name in self._own else []
+        owners = ["the kit"] if name in self.data else []
         owners += [entry.package for entry in self._others.get(name, ())]
         if len(owners) > 1:
             raise ShroomError(
                 f"the {self.kind} '{name}' is defined by {' and by '.join(owners)}; "
                 f"uninstall {owners[-1]}, or give its {self.kind} another name"
             )
-        return _imported(self[name].where) if name in self._own else self._plug_in(name)
+        return _imported(self[name].where) if name in self.data else self._plug_in(name)
 
     def make(self, name: str, /, **settings: Any) -> Any:
         """Return an instance of the named class, with checked settings."""
@@ -117,24 +118,18 @@ class Registry(MutableMapping[str, Entry]):
                 return str(error)
         return None
 
-    def __getitem__(self, name: str) -> Entry:
-        if name in self._own:
-            return self._own[name]
+    def __missing__(self, name: str) -> Entry:
         if self._group and _PLACE.fullmatch(name):
             return Entry(name, f"from {name}")
         return self._others[name][0]
 
-    def __setitem__(self, name: str, entry: Entry) -> None:
-        self._own[name] = entry
-
-    def __delitem__(self, name: str) -> None:
-        del self._own[name]
+    __contains__ = Mapping.__contains__  # also of import paths and of other packages' names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys((*self._own, *self._others)))
+        return iter(dict.fromkeys((*self.data, *self._others)))
 
     def __len__(self) -> int:
-        return len({*self._own, *self._others})
+        return len({*self.data, *self._others})
 
     @functools.cached_property
     def _others(self) -> dict[str, list[Entry]]:
@@ -194,9 +189,7 @@ def plug_in_errors() -> Iterator[None]:
 def unknown_name(kind: str, name: str, names: Iterable[str]) -> UnknownName:
     """Return the error for an unknown name; it suggests the most similar name."""
     names = list(names)
-    with_word = [candidate for candidate in names if name.lower() in candidate.split("_")]
-    hint = f" did you mean '{with_word[0]}'?" if len(with_word) == 1 else ""
-    hint = hint or nearest(name.lower(), names)
+    hint = nearest(name.lower(), names)
     return UnknownName(f"no {kind} '{printable(name)}';{hint} the {kind}s are {', '.join(names)}")
 
 

@@ -161,9 +161,7 @@ def _better(p: Array, truth: NDArray[np.bool_], before: float) -> float:
     return best if gain > STANDARD_ERRORS * changed**0.5 else before
 
 
-def _correct(
-    p: Array, gold_label: Array
-) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
+def _correct(p: Array, gold_label: Array) -> tuple[Floats, Array, Array, Array]:
     """Return the thresholds, and how many items of each label they label correctly, and labels."""
     truth = is_hallucination(gold_label)
     p = np.clip(np.asarray(p, np.float64), 0.0, 1.0)  # rounding may put p outside

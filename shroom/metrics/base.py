@@ -233,7 +233,8 @@ def of_sums(
     def score(statistics: Array, weights: Floats) -> Floats:
         return of(weights @ statistics, weights.sum(axis=1))
 
-    return metric_of(name, rows, score, exchange=Exchange(_as_floats, of), **about)
+    exchange = Exchange(lambda statistics: np.asarray(statistics, np.float64), of)
+    return metric_of(name, rows, score, exchange=exchange, **about)
 
 
 def mean_of(
@@ -278,10 +279,6 @@ def refuse_other_shapes(x: Array, y: Array) -> None:
     """Raise a ValueError if two columns differ in shape."""
     if np.shape(x) != np.shape(y):
         raise ValueError(f"expected arrays of the same shape, got {np.shape(x)} and {np.shape(y)}")
-
-
-def _as_floats(statistics: Array) -> Floats:
-    return np.asarray(statistics, np.float64)
 
 
 def _mean_influence(values: Array) -> Floats:

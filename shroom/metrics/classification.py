@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, Callable
 
@@ -260,19 +260,3 @@ def of_aspect(metric: str, aspect: str, column: int) -> Metric:
 
     about = f"{whole.about}, for the aspect {aspect}"
     return replace(whole, name=f"{aspect}_{metric}", statistics=statistics, about=about)
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """The number of items that the gold, the system, both or neither label Hallucination."""
-
-    both: int
-    only_gold: int
-    only_system: int
-    neither: int
-
-
-def confusion(label: Array, gold_label: Array) -> Confusion:
-    """Return the confusion matrix of labels; 1 is Hallucination."""
-    tp, fp, fn, tn = counts(label, gold_label).sum(axis=0).tolist()
-    return Confusion(both=tp, only_gold=fn, only_system=fp, neither=tn)

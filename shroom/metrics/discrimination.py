@@ -95,15 +95,6 @@ def is_hallucination(y: Array) -> NDArray[np.bool_]:
     return truth
 
 
-def _ordered(p: Array, gold_label: Array) -> NDArray[np.int64]:
-    return np.column_stack((levels(p), np.asarray(gold_label) == 1))
-
-
-def _ranked(p: Array, gold_label: Array) -> NDArray[np.int64]:
-    """Do as :func:`_ordered` with ranks, which unlike levels are comparable across systems."""
-    return np.column_stack((twice_ranks(levels(p)), np.asarray(gold_label) == 1))
-
-
 def _classes(statistics: NDArray[np.int64]) -> NDArray[Any]:
     return np.column_stack((statistics[:, 1], 1 - statistics[:, 1]))
 
@@ -166,7 +157,7 @@ def _auroc_of_sums(sums: Floats, n: int) -> Floats:
 #: The area under the receiver operating characteristic of p, against the gold labels.
 AUROC = metric_of(
     "auroc",
-    _ordered,
+    lambda p, gold_label: np.column_stack((levels(p), np.asarray(gold_label) == 1)),
     _auroc,
     columns=P,
     influence=_auroc_influence,
@@ -189,7 +180,8 @@ AUROC = metric_of(
 #: The average precision of p, against the gold labels.
 AVERAGE_PRECISION = metric_of(
     "average_precision",
-    _ranked,
+    # The systems are compared by ranks, because levels of different systems do not correspond.
+    lambda p, gold_label: np.column_stack((twice_ranks(levels(p)), np.asarray(gold_label) == 1)),
     _average_precision,
     columns=P,
     about="the mean precision at the rank of each hallucination",

@@ -155,16 +155,11 @@ def resampled_interval(
 ) -> Interval | None:
     """Return the percentile or BCa interval of a figure, with a mark if it is doubtful."""
     ends = bca_interval(row, *bca, confidence) if bca else percentile_interval(row, confidence)
-    return _marked(ends, [_degenerate(row)])
-
-
-def _degenerate(row: Array) -> str:
-    """Return why the scores of resamples are not reliable; empty if they are."""
     undefined = np.isnan(row)
     if undefined.sum() > LEFT_OUT * len(row):
-        return f"{undefined.sum()} of {len(row)} resamples undefined"
-    defined = row[~undefined]
-    return "all resamples equal" if len(defined) and np.ptp(defined) < SAME else ""
+        return _marked(ends, [f"{undefined.sum()} of {len(row)} resamples undefined"])
+    is_constant = ends is not None and np.ptp(row[~undefined]) < SAME
+    return _marked(ends, ["all resamples equal"] if is_constant else [])
 
 
 def _marked(ends: Interval | None, notes: Iterable[str]) -> Interval | None:

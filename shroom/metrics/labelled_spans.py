@@ -170,18 +170,6 @@ def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     return np.asarray(np.divide(total, count, out=np.ones(len(total)), where=count > 0))
 
 
-def _cor(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
-    return cor(predicted.spans, gold.spans)
-
-
-def _iou(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
-    return iou(predicted.spans, gold.spans)
-
-
-def _detection(predicted: LabelledSpans, positive: Array) -> NDArray[np.int64]:
-    return counts(predicted.marks(), positive)
-
-
 _MODULE = "shroom.metrics.labelled_spans"
 _VISIONS: dict[str, Any] = {
     "reference": "SHROOM-Visions 2026, the organisers' program",
@@ -192,7 +180,7 @@ _OF_SPANS: dict[str, Any] = {"columns": LABELS, "inputs": SPANS, **_VISIONS}
 #: Mean Cor of the texts. Its statistics are computed from labelled spans in place of labels.
 COR = mean_of(
     "cor",
-    _cor,
+    lambda predicted, gold: cor(predicted.spans, gold.spans),
     (-1.0, 1.0),
     about="like character_rho, but the probabilities of overlapping gold spans are summed",
     formula=(
@@ -215,7 +203,13 @@ COR_LBL = mean_of(
 )
 
 #: Mean IoU of the texts.
-IOU = mean_of("iou", _iou, about=IOU_OF_SPANS.about, formula=IOU_OF_SPANS.formula, **_OF_SPANS)
+IOU = mean_of(
+    "iou",
+    lambda predicted, gold: iou(predicted.spans, gold.spans),
+    about=IOU_OF_SPANS.about,
+    formula=IOU_OF_SPANS.formula,
+    **_OF_SPANS,
+)
 
 
 _RATIOS = {
@@ -229,7 +223,7 @@ _DETECTION = tuple(
     of_counts(
         f"detection_{name.lower()}",
         ratio,
-        rows=_detection,
+        rows=lambda predicted, positive: counts(predicted.marks(), positive),
         columns=("label", "gold_p"),
         inputs=("marked", "positive"),
         about=f"the {name} in detecting texts in which most annotators marked something",

@@ -12,7 +12,7 @@ from typing import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import Array, Floats, Metric
+from shroom.metrics.base import Array, Exchange, Floats, Metric
 from shroom.metrics.bootstrap import chunks
 
 #: Differences closer than this are equal, because sums in another order differ by rounding.
@@ -73,8 +73,10 @@ def randomisation(
     """
     n = len(systems[0])
     side = np.array(pairs, np.intp).reshape(-1, 2).T
-    differences = _by_sums if metric.exchange is not None else _by_weights
-    tried = differences(metric, systems, side[0], side[1])
+    if metric.exchange is not None:
+        tried = _by_sums(metric.exchange, systems, side[0], side[1])
+    else:
+        tried = _by_weights(metric, systems, side[0], side[1])
     observed = np.abs(tried(np.zeros((1, n)))[0])
     generator = np.random.default_rng(seed)
     count = np.zeros(len(pairs))
@@ -88,11 +90,9 @@ def randomisation(
 
 
 def _by_sums(
-    metric: Metric, systems: Sequence[Array], first: NDArray[np.intp], second: NDArray[np.intp]
+    exchange: Exchange, systems: Sequence[Array], first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> Callable[[Floats], Floats]:
     """Return a function from exchanges [b, n] of 0 and 1 to the pairs' differences [b, pairs]."""
-    exchange = metric.exchange
-    assert exchange is not None  # noqa: S101 - for mypy
     n, count = len(systems[0]), len(systems)
     terms = np.concatenate([exchange.terms(statistics) for statistics in systems], axis=1)
     totals = terms.sum(axis=0).reshape(count, -1)

@@ -45,25 +45,6 @@ class Estimate:
     interval: tuple[float, float]
 
 
-def estimate_mean(y: Array, confidence: float = 0.95) -> Estimate:
-    """Return the share of ones among labels with its Wilson interval.
-
-    Parameters
-    ----------
-    y : array, shape [n]
-        Labels, 0 or 1; at least one.
-    confidence : float
-        In (0, 1).
-
-    Examples
-    --------
-    >>> estimate = estimate_mean(np.zeros(40))
-    >>> estimate.mean, round(estimate.interval[1], 3)
-    (0.0, 0.088)
-    """
-    return _estimate(float(np.mean(y)), len(y), confidence)
-
-
 def prediction_powered_mean(
     y: Array,
     p: Array,
@@ -105,7 +86,7 @@ def prediction_powered_mean(
 
     >>> y, p = np.array([1, 0, 1, 0]), np.array([0.8, 0.0, 0.8, 0.0])
     >>> estimate = prediction_powered_mean(y, p, np.tile([0.8, 0.8, 0.8, 0.0], 100))
-    >>> round(estimate.mean, 2), round(estimate_mean(y).mean, 2)
+    >>> round(estimate.mean, 2), float(y.mean())
     (0.7, 0.5)
     """
     y, p, p_unlabelled = (np.asarray(values, float) for values in (y, p, p_unlabelled))
@@ -132,7 +113,9 @@ def prediction_powered_mean(
         least += w**2 / len(a) / (1 + len(parts) * events / EVENTS)
     labels = share * (1 - share) / variance if variance else np.inf
     labels = min(max(labels, 1 / per_label), 1 / least)
-    return _estimate(mean, labels, confidence)
+    mean = min(max(float(mean), 0.0), 1.0)
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    return Estimate(mean, float(labels), wilson_ends(mean, labels, z))
 
 
 def labels_for_half(y: Array, p: Array, m: int) -> int:
@@ -161,10 +144,3 @@ def labels_for_half(y: Array, p: Array, m: int) -> int:
     linear = target * m - 1
     root = np.sqrt(linear**2 + 4 * target * (1 - share) * m)
     return min(m, int(np.ceil(np.round((root - linear) / (2 * target), 6))))
-
-
-def _estimate(mean: float, labels: float, confidence: float) -> Estimate:
-    """Return the estimate with Wilson's interval for the given number of labels."""
-    mean = min(max(float(mean), 0.0), 1.0)
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
-    return Estimate(mean, float(labels), wilson_ends(mean, labels, z))

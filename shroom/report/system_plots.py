@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shroom.evaluation.report import SystemReport
 from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold, accuracy_by_threshold
-from shroom.metrics.classification import confusion
+from shroom.metrics.classification import counts
 from shroom.metrics.reliability import Reliability, reliability
 from shroom.scoring.display.html import LIGHT
 from shroom.scoring.display.text import number
@@ -116,12 +116,11 @@ def _named(best: float, curve: AccuracyByThreshold) -> str:
 
 def _confusion(system: SystemReport) -> Drawing:
     label, _, gold_label, _ = _columns(system)
-    counts, words = confusion(label, gold_label), _words(system)
-    table = np.array([[counts.both, counts.only_gold], [counts.only_system, counts.neither]])
+    tp, fp, fn, tn = counts(label, gold_label).sum(axis=0).tolist()
+    table, words = np.array([[tp, fn], [fp, tn]]), _words(system)
     about = (
         f"Confusion matrix of {system.name}. Items with the majority label {words[0]}: "
-        f"{counts.both} flagged, {counts.only_gold} missed. Other items: {counts.only_system} "
-        f"flagged, {counts.neither} not flagged."
+        f"{tp} flagged, {fn} missed. Other items: {fp} flagged, {tn} not flagged."
     )
 
     def draw(axes: Any) -> None:

@@ -8,11 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from shroom.metrics.prediction_powered import (
-    estimate_mean,
-    labels_for_half,
-    prediction_powered_mean,
-)
+from shroom.metrics.prediction_powered import labels_for_half, prediction_powered_mean
 
 
 def case(n, m, generator):
@@ -21,6 +17,11 @@ def case(n, m, generator):
     y = (latent + generator.normal(size=n + m) > 0).astype(float)
     p = 1 / (1 + np.exp(-latent))
     return y[:n], p[:n], p[n:]
+
+
+def of_labels(y, confidence=0.95):
+    """Return the estimate if the predictions are useless."""
+    return prediction_powered_mean(y, np.zeros(len(y)), np.zeros(1), confidence)
 
 
 #: By ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3, which divides by n, not n - 1.
@@ -46,14 +47,14 @@ def test_the_estimate_is_that_of_ppi_python():
 @pytest.mark.parametrize(("ones", "n", "confidence"), [(0, 40, 0.9), (7, 50, 0.95), (99, 99, 0.8)])
 def test_the_interval_of_labels_is_that_of_scipy(ones, n, confidence):
     theirs = binomtest(ones, n).proportion_ci(confidence, method="wilson")
-    ours = estimate_mean(np.repeat([1.0, 0.0], [ones, n - ones]), confidence).interval
+    ours = of_labels(np.repeat([1.0, 0.0], [ones, n - ones]), confidence).interval
     assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-11)
 
 
 def test_useless_predictions_leave_the_labels_and_good_ones_shorten_the_interval():
     y, p, unlabelled = case(200, 20_000, np.random.default_rng(0))
     constant = prediction_powered_mean(y, np.full(200, 0.3), np.full(2000, 0.3))
-    assert constant == estimate_mean(y)
+    assert constant == of_labels(y)
     reversed_ = prediction_powered_mean(y, 1 - y, 1 - unlabelled)
     assert reversed_.mean == pytest.approx(y.mean())
     assert prediction_powered_mean(y, p, unlabelled).effective_labels > 1.25 * len(y)
@@ -63,9 +64,9 @@ def test_useless_predictions_leave_the_labels_and_good_ones_shorten_the_interval
 def test_the_interval_does_not_collapse_without_events(value):
     _, p, unlabelled = case(40, 2000, np.random.default_rng(0))
     y = np.full(40, value)
-    assert prediction_powered_mean(y, p, unlabelled) == estimate_mean(y)
+    assert prediction_powered_mean(y, p, unlabelled) == of_labels(y)
     # A detector that happens to be right on all labels makes no difference, either.
-    assert prediction_powered_mean(y, y, unlabelled) == estimate_mean(y)
+    assert prediction_powered_mean(y, y, unlabelled) == of_labels(y)
 
 
 def test_few_events_do_not_show_that_a_detector_is_right():
@@ -85,7 +86,7 @@ def test_strata_have_the_weights_that_they_have_among_the_items_without_labels()
     )
     alike = strata, np.repeat(["a", "b"], 500)
     proportional = prediction_powered_mean(y, p, np.full(1000, 0.5), strata=alike)
-    assert proportional.mean == pytest.approx(estimate_mean(y).mean)
+    assert proportional.mean == pytest.approx(of_labels(y).mean)
 
 
 @pytest.mark.parametrize("labels", [(188, 188, 2), (100, 100, 3), (100, 100, 5), (26, 2, 2)])

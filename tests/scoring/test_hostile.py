@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shroom.core import archives, json_reading
-from shroom.core.problems import Problems, Stopped, show
+from shroom.core.problems import Problems, Stopped
 from shroom.scoring import quick_reader, row_reader
 from shroom.scoring.check import check
 from shroom.scoring.editions.files import default
@@ -96,16 +96,8 @@ def test_an_item_that_is_too_long_is_refused(lines, monkeypatch):
     assert line.endswith(f"got a {kind} at line 2, column 1 [too-large]")
 
 
-def test_every_part_of_a_message_is_shortened_before_it_is_encoded():
-    encoded, problems, long = [], Problems(), "x" * 100_000
-
-    class Value:
-        def __repr__(self):
-            encoded.append(self)
-            return "value"
-
-    show([Value() for _ in range(1000)])
-    assert len(encoded) < 20
+def test_every_part_of_a_message_is_shortened():
+    problems, long = Problems(), "x" * 100_000
     problems.add("p-range", long, long, long, index=1, id=long, key=long)
     assert sum(map(len, problems.lines())) < 3000
 
