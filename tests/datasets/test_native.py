@@ -219,8 +219,6 @@ def test_options_of_shrooms_own_form_are_refused(refused, tmp_path, options):
 FORMS = {
     "felm": ("g.jsonl", responses(), "the format of felm ('shroom score'"),
     "mushroom": ("g.jsonl", answers(), "the format of mushroom2025 ('shroom score'"),
-    "felm's predictions": ("s.jsonl", judged(responses()), "predictions for felm (to check"),
-    "mushroom's": ("s.jsonl", marked(answers()), "predictions for mushroom2025 (to"),
 }
 
 
@@ -229,14 +227,14 @@ FORMS = {
     [
         ("check {other}", "felm"),
         ("check {other} --fix {out}", "mushroom"),
-        ("check {mine} --data {other}", "felm's predictions"),
-        ("compare {mine} {mine} {other}", "mushroom's"),
+        ("check {mine} --data {other}", "felm"),
+        ("compare {mine} {mine} {other}", "felm"),
         ("report {mine} {other} -o {out}", "felm"),
         ("gold agreement {other}", "mushroom"),
-        ("leaderboard {folder} {other}", "felm's predictions"),
-        ("calibrate {mine} {other} -o {out}", "mushroom's"),
+        ("leaderboard {folder} {other}", "felm"),
+        ("calibrate {mine} {other} -o {out}", "mushroom"),
         ("predict unigram {other} -o {out}", "felm"),
-        ("ensemble {mine} {other} -o {out}", "felm's predictions"),
+        ("ensemble {mine} {other} -o {out}", "felm"),
     ],
 )
 def test_another_form_is_told_in_one_sentence(shroom, tmp_path, line, form):
@@ -295,7 +293,7 @@ def test_keys_of_two_forms(shroom, tmp_path):
     votes = [{"index": n, "labels": row["labels"]} for n, row in enumerate(gold())]
     code, _, err = shroom("gold", "agreement", write_json(tmp_path / "v.json", votes))
     assert (code, "felm" in err, "[gold-unlabelled]" in err) == (1, False, True)
-    for row in (judged(responses())[0], marked(answers())[0]):  # the first row decides
+    for row in (responses()[0], answers()[0]):  # the first row decides
         path = tmp_path / "p.jsonl"
         path.write_text(json.dumps(row) + '\n{"broken\n')
         assert check(path).problems.codes == {"other-form"}
