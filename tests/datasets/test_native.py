@@ -249,17 +249,6 @@ def test_another_form_is_told_in_one_sentence(shroom, tmp_path, line, form):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("path", ["fast", "slow"])
-def test_a_folder_of_another_data_set_is_told_as_gold(tmp_path, monkeypatch, path):
-    if path == "slow":
-        monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
-    for lang in ("EN", "DE"):
-        lines(tmp_path / "gold" / f"{lang}.jsonl", answers(lang=lang))
-    for name in ("p.json", "val.model-aware.json"):
-        found = check(write_json(tmp_path / name, predictions()), tmp_path / "gold").problems
-        assert [(each.code, each.file[-8:]) for each in found] == [("other-form", "DE.jsonl")]
-
-
 @pytest.mark.parametrize("ending", ["gold", "txt", "v1"])
 def test_files_with_an_ending_of_their_own_are_told_by_their_beginning(shroom, tmp_path, ending):
     usual = lines(tmp_path / "p.jsonl", marked(answers())), lines(tmp_path / "g.jsonl", answers())
