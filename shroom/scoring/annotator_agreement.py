@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.metrics.agreement import AGREEMENT, MISSING
+from shroom.metrics.agreement import AGREEMENT, MISSING, Votes
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals, estimates
@@ -23,12 +23,8 @@ from shroom.scoring.rows import Group
 from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.votes import Voted, estimated, read_votes
 
-Votes = NDArray[np.int8]
-
 _FIGURES = {**AGREEMENT, **CEILING}
 _OF_ALL = (*AGREEMENT, "binary_p_ceiling")
-#: The start of the names of one annotator's figures.
-_HUMAN = "human_"
 #: The columns of both tables (the second has one annotator's scores), and those with intervals.
 _COLUMNS = {
     "krippendorff_alpha": "alpha",
@@ -79,10 +75,8 @@ class Figures(Plain):
     @property
     def estimates(self) -> dict[str, Estimate]:
         """All figures by name."""
-        return {
-            **self.agreement,
-            **{f"{_HUMAN}{it}": one for it, one in self.human_ceiling.items()},
-        }
+        human = {f"human_{name}": one for name, one in self.human_ceiling.items()}
+        return {**self.agreement, **human}
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,10 @@ _MOST = 3
 WHY_UNDEFINED = f"{UNDEFINED}: undefined because p or the gold is the same on all items"
 
 
-def kind(intervals: Intervals) -> str:
-    """Return the name of the kind of intervals."""
-    return "BCa" if intervals.method == "bca" else intervals.method
-
-
 def methods(intervals: Intervals) -> str:
     """Return the kinds of intervals of scores, for shares and for other metrics."""
-    return f"Wilson for shares, {kind(intervals)} for other metrics"
+    method = "BCa" if intervals.method == "bca" else intervals.method
+    return f"Wilson for shares, {method} for other metrics"
 
 
 def how_made(intervals: Intervals, resamples: str = "") -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal, Optional
 
 from shroom.core.datapoint import TASKS, Reference, Task
@@ -268,16 +267,11 @@ class Edition(FileNames, OwnNames):
 
     def task(self, name: str) -> Task | None:
         """Return the task with this name; ``None`` if the edition does not list it."""
-        return self._tasks.get(name) if self.tasks else Task(name, self.item.reference)
-
-    @cached_property
-    def _tasks(self) -> dict[str, Task]:
-        return {
-            name: replace(
-                TASKS[rule.like], name=name, reference=rule.reference or TASKS[rule.like].reference
-            )
-            for name, rule in self.tasks.items()
-        }
+        rule = self.tasks.get(name)
+        if rule is None:
+            return None if self.tasks else Task(name, self.item.reference)
+        like = TASKS[rule.like]
+        return replace(like, name=name, reference=rule.reference or like.reference)
 
     def track_of(self, has: Mapping[str, bool]) -> str:
         """Return the track of rows, given which keys all of them have; empty if unknown."""
