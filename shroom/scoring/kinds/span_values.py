@@ -210,9 +210,7 @@ def past_end(
     """Yield the spans that end beyond a text."""
     for place, span in enumerate(spans or ()):
         if span[1] > len(text) and span[0] < span[1]:
-            units = len(text.encode("utf-16-le", "surrogatepass")) // 2
-            fits = f" ({units} UTF-16 units)" if span[1] <= units else ""
-            expected = f"a span inside the {counted(len(text), 'character')} of the text{fits}"
+            expected = f"a span inside the {counted(len(text), 'character')} of the text"
             yield Fault(code, expected, span, f"[{place}]")
 
 
