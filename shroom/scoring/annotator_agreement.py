@@ -116,9 +116,8 @@ class Agreement(Result):
     keys = ("**only", "signature", "results", "**intervals", "warnings")
 
     def __repr__(self) -> str:
-        alphas = {gold.title: gold.whole["krippendorff_alpha"].value for gold in self.results}
-        shown = {it: "undefined" if a is None else round(a, 3) for it, a in alphas.items()}
-        return f"Agreement({'; '.join(f'{it}: alpha {alpha}' for it, alpha in shown.items())})"
+        alphas = (f"{it.title}: alpha {it.whole['krippendorff_alpha']}" for it in self.results)
+        return f"Agreement({'; '.join(alphas)})"
 
     @property
     def verdict(self) -> str:
@@ -231,7 +230,7 @@ def _of_file(file: Voted, intervals: Intervals, edition: Edition) -> GoldAgreeme
     gold, rows = file.gold, file.judged
     task = gold.groups.get("task", Group([], np.zeros(0, np.intp)))
     by_task = {
-        word: chosen
+        word: _figures(file, chosen, intervals)
         for place, word in enumerate(task.words)
         if word and len(chosen := rows[task.place[rows] == place])
     }
@@ -240,7 +239,7 @@ def _of_file(file: Voted, intervals: Intervals, edition: Edition) -> GoldAgreeme
         split=file.name.split,
         track=file.name.track,
         whole=_figures(file, rows, intervals),
-        by_task={word: _figures(file, chosen, intervals) for word, chosen in by_task.items()},
+        by_task=by_task,
         signature=signature(file.name.track, gold, "order" if gold.ids is None else "id", edition),
     )
 

@@ -69,7 +69,7 @@ def _identity(about: os.stat_result) -> tuple[int, int]:
 def score_without_labels(result: Score, gold: Path) -> Score:
     """Return a score without small slices and without values of the gold in its warnings."""
     tracks = [replace(track, slices=large_slices(track.slices)) for track in result.results]
-    warnings = [_without_values(problem, gold) for problem in result.warnings]
+    warnings = [without_values(problem, gold) for problem in result.warnings]
     return replace(result, results=tracks, warnings=warnings)
 
 
@@ -89,11 +89,6 @@ def large_slices(slices: Slices) -> dict[str, dict[str, dict[str, Any]]]:
     return shown
 
 
-def without_gold(problems: Problems, gold: Path) -> Problems:
-    """Return the problems without values from the gold."""
-    return problems.replaced(lambda problem: _without_values(problem, gold))
-
-
 def without_options(text: str) -> str:
     """Return text or HTML without advice on options that the scoring program does not have."""
     for advice in OPTIONS.values():
@@ -109,7 +104,8 @@ def without_labels(problems: Problems, unlabelled: Problems) -> Problems:
     return shown
 
 
-def _without_values(problem: Problem, gold: Path) -> Problem:
+def without_values(problem: Problem, gold: Path) -> Problem:
+    """Return a problem without values from the gold."""
     if problem.file != str(gold) and not problem.file.startswith(f"{gold}{os.sep}"):
         return problem
     description = "invalid gold (the details are hidden; please tell the organisers)"

@@ -17,8 +17,6 @@ DOUBT = "‡"
 STAR = "*"
 #: The sign of an undefined figure.
 UNDEFINED = "–"
-#: The maximum width of a name.
-_LETTERS = 42
 #: The maximum number of names in a sentence, and of reasons for doubt.
 _MOST = 3
 #: The meaning of that sign.
@@ -135,7 +133,7 @@ def footnote(cases: Iterable[tuple[str, int, int]], more: str = "") -> list[str]
     return [f"{STAR} in-sample: the detector was fitted on {listed}{more}"] if names else []
 
 
-def shortened(name: str, letters: int = _LETTERS) -> str:
+def shortened(name: str, letters: int = 42) -> str:
     """Return a name, or the beginning and the end of a long name."""
     name = printable(name)
     if len(name) <= letters:
