@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
+from shroom.core.problems import ShroomError
 from shroom.metrics.base import mean_of
-from shroom.scoring.metric_registry import METRICS, describe, others
+from shroom.scoring.metric_registry import METRICS, describe, metric, others
 
 NAMES = [*METRICS, *others()]
 
@@ -41,3 +42,11 @@ def test_the_words_are_complete(name):
     for section in ("Parameters", "Returns", "Examples"):
         assert f"\n{section}\n---" in inspect.getdoc(function)
     assert len(found.inputs) <= len(inspect.signature(function).parameters)
+
+
+def test_a_figure_of_annotators_is_no_metric_of_systems(shroom):
+    with pytest.raises(ShroomError, match="measures annotators, not systems"):
+        metric("fleiss_kappa")
+    code, _, err = shroom("score", "shroom/sample", "shroom/sample", "--metrics", "fleiss_kappa")
+    assert code == 2
+    assert "shroom gold agreement GOLD" in err
