@@ -5,6 +5,9 @@
 from __future__ import annotations
 
 import codecs
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from operator import attrgetter
 from typing import Any, Literal, Optional, Union
@@ -43,14 +46,27 @@ def read(
         return None
     texts = texts or role is Role.DATA
     data, row_type = data.removeprefix(codecs.BOM_UTF8), _row_type(role, texts=texts)
-    try:
-        table = _columns(_rows(data, row_type, lines=lines), role, file, has_texts=texts)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
-        return None
+    with _collector_paused():
+        try:
+            table = _columns(_rows(data, row_type, lines=lines), role, file, has_texts=texts)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
+            return None
     # Of predictions only keys and labels are strings: any more are another key, or one again, which
     # would overwrite the first in silence.
     needed = 0 if table is None else (6 if table.ids is None else 8) * table.n
     return None if is_prediction and data.count(b'"') > needed else table
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the garbage collector: rows have no cycles, and it takes 40% of the decoding time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @cache
