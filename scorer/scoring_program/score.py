@@ -42,9 +42,9 @@ from shroom.scoring.platforms import (
     missing_tracks,
     platform_scores,
     score_without_labels,
-    without_gold,
     without_labels,
     without_options,
+    without_values,
     worst_scores,
 )
 from shroom.scoring.results import Score
@@ -94,7 +94,7 @@ def run(
         result = scored(submission, gold, splits)
         values = platform_scores(result)
     except InvalidInput as error:
-        problems = without_gold(error.problems, gold)
+        problems = error.problems.replaced(lambda problem: without_values(problem, gold))
         return refuse(without_labels(problems, unlabelled(submission)) if blind else problems, page)
     except MemoryError:
         pass  # leaving this block frees the memory

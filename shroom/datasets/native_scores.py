@@ -300,7 +300,8 @@ def result(
         for floor, metrics in zip(("flag everything", "flag nothing"), floors)
     }
     whole = estimates(scored, intervals)
-    return NativeResult(name, "", numbers["n"], *whole, slices, of_floors, counts=numbers, **more)
+    more |= {"slices": slices, "floors": of_floors, "counts": numbers}
+    return NativeResult(name, "", numbers["n"], *whole, **more)
 
 
 def signature(name: str, align: str, rows: Iterable[Any]) -> str:

@@ -84,8 +84,7 @@ def _rows_by_id(predictions: Rows, ids: NDArray[Any]) -> NDArray[np.intp]:
 def check_pair(track: Pair) -> Found:
     """Yield the problems that only a comparison with the gold shows."""
     edition, predictions, gold = track.edition, track.predictions, track.gold
-    kind = kind_of(edition)
-    if gold is None and edition.needs_ids(track.name.split):
+    if gold is None and any(it.ids for it in edition.splits if it.name == track.name.split):
         yield from check_has_ids(predictions, edition.item.id, edition.item.id_key)
     if gold is not None:
         yield from check_doubled(gold)
@@ -98,7 +97,7 @@ def check_pair(track: Pair) -> Found:
         elif gold.has_id is None:  # otherwise, this is an error of the gold
             yield from check_has_ids(predictions, edition.item.id, edition.item.id_key)
             yield from _check_ids(predictions, gold)
-    yield from kind.check_pair(track)
+    yield from kind_of(edition).check_pair(track)
 
 
 def _check_ids(predictions: Rows, gold: Rows) -> Found:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.metrics.agreement import AGREEMENT, MISSING
+from shroom.metrics.agreement import AGREEMENT, MISSING, Votes
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals, estimates
@@ -23,12 +23,8 @@ from shroom.scoring.rows import Group
 from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.votes import Voted, estimated, read_votes
 
-Votes = NDArray[np.int8]
-
 _FIGURES = {**AGREEMENT, **CEILING}
 _OF_ALL = (*AGREEMENT, "binary_p_ceiling")
-#: The start of the names of one annotator's figures.
-_HUMAN = "human_"
 #: The columns of both tables (the second has one annotator's scores), and those with intervals.
 _COLUMNS = {
     "krippendorff_alpha": "alpha",
@@ -79,10 +75,8 @@ class Figures(Plain):
     @property
     def estimates(self) -> dict[str, Estimate]:
         """All figures by name."""
-        return {
-            **self.agreement,
-            **{f"{_HUMAN}{it}": one for it, one in self.human_ceiling.items()},
-        }
+        human = {f"human_{name}": one for name, one in self.human_ceiling.items()}
+        return {**self.agreement, **human}
 
 
 @dataclass(frozen=True)
@@ -122,9 +116,8 @@ class Agreement(Result):
     keys = ("**only", "signature", "results", "**intervals", "warnings")
 
     def __repr__(self) -> str:
-        alphas = {gold.title: gold.whole["krippendorff_alpha"].value for gold in self.results}
-        shown = {it: "undefined" if a is None else round(a, 3) for it, a in alphas.items()}
-        return f"Agreement({'; '.join(f'{it}: alpha {alpha}' for it, alpha in shown.items())})"
+        alphas = (f"{it.title}: alpha {it.whole['krippendorff_alpha']}" for it in self.results)
+        return f"Agreement({'; '.join(alphas)})"
 
     @property
     def verdict(self) -> str:
@@ -237,7 +230,7 @@ def _of_file(file: Voted, intervals: Intervals, edition: Edition) -> GoldAgreeme
     gold, rows = file.gold, file.judged
     task = gold.groups.get("task", Group([], np.zeros(0, np.intp)))
     by_task = {
-        word: chosen
+        word: _figures(file, chosen, intervals)
         for place, word in enumerate(task.words)
         if word and len(chosen := rows[task.place[rows] == place])
     }
@@ -246,7 +239,7 @@ def _of_file(file: Voted, intervals: Intervals, edition: Edition) -> GoldAgreeme
         split=file.name.split,
         track=file.name.track,
         whole=_figures(file, rows, intervals),
-        by_task={word: _figures(file, chosen, intervals) for word, chosen in by_task.items()},
+        by_task=by_task,
         signature=signature(file.name.track, gold, "order" if gold.ids is None else "id", edition),
     )
 

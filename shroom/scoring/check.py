@@ -135,7 +135,6 @@ def check_documents(
     if source is not None:
         golds = documents_among_others(source, problems, edition, names=names)
     is_single = len(chosen) == 1
-    is_refused = _is_another(golds or [], problems, edition, is_single=is_single)
     keys = tuple(key for key in by if key not in SLICES)
     for document in chosen:
         with suppress(Stopped):  # which the problems say; the other documents are still checked
@@ -149,8 +148,6 @@ def check_documents(
                 own = name or name_by_rows(predictions, edition)
                 tracks.append(Pair(own, predictions, None, in_sample=0, edition=edition))
                 problems.extend(check_pair(tracks[-1]))
-                continue
-            if is_refused:
                 continue
             settings = problems, edition, role
             found = _golds_of(document, predictions, golds, *settings, is_single=is_single)
@@ -178,18 +175,6 @@ def check_documents(
         named = f' (name it, as in {{"{wanted.strip(".")}": gold}})' if is_unnamed else ""
         problems.add(code, file, f"gold for {wanted.strip('.')}", f"none in {source}{named}")
     return Checked(problems, sorted(scored, key=lambda track: track.name.order), edition)
-
-
-def _is_another(
-    golds: list[Document], problems: Problems, edition: Edition, *, is_single: bool
-) -> bool:
-    """Report gold of another data set, unless a file name contains a split and track."""
-    if not golds or (is_single and len(golds) == 1) or not edition.reads_own_form:
-        return False
-    if any(edition.guess(gold.base) for gold in golds):
-        return False
-    data = golds[0].read(Problems())
-    return data is not None and golds[0].refuse_another(data, problems)
 
 
 def _golds_of(

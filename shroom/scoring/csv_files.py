@@ -68,11 +68,6 @@ def _decoded(data: bytes, errors: str = "strict") -> str:
     return data.decode("utf-16" if utf16 else "utf-8-sig", errors)
 
 
-def _is_utf8_in_part(data: bytes) -> bool:
-    """Return whether bytes that are not valid UTF-8 contain UTF-8 characters besides ASCII."""
-    return bool(set(re.findall(r"[^\x00-\x7f]", data.decode("utf-8", "replace"))) - {"\ufffd"})
-
-
 def _form(text: str, named: Collection[str], own: Collection[str] = ()) -> tuple[str, list[str]]:
     """Return the separator and the names of the columns."""
     # The line ``sep=;`` decides; without it, the most known column names, then the most columns.
@@ -133,7 +128,8 @@ class _Reader(Reading):
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             found = f"byte 0x{data[error.start]:02x} at line {line}"
-            if error.encoding.startswith("utf-16") or _is_utf8_in_part(data):
+            others = set(re.findall(r"[^\x00-\x7f\ufffd]", data.decode("utf-8", "replace")))
+            if error.encoding.startswith("utf-16") or others:
                 self.stop("not-utf8", error.encoding.upper(), found)
             text = data.decode("cp1252", "replace")
             found += " (the file is read as cp1252)"

@@ -39,11 +39,8 @@ EDITIONS = {
     "cap2025": ("index has_factual_mistakes has_fluency_mistakes",),
     "visions2026": ("id response labels raw_annots",),
 }
-#: Predictions for a data set have a key, and a list under one of the others.
-_PREDICTIONS = {
-    "mushroom2025": ("id", ("soft_labels", "hard_labels")),
-    "felm": ("index", ("labels", "p")),
-}
+#: The data sets that ``shroom score`` accepts as gold.
+_SCORED = ("mushroom2025", "felm")
 #: The commands for data sets that are not only converted to SHROOM's format.
 _COMMANDS = {
     "felm": (
@@ -59,16 +56,12 @@ def another_form(row: Mapping[str, Any]) -> str | None:
     if row.keys() & _OWN:
         return None
     name = form_of(row.keys())
-    if name is not None:
-        usual = f"'shroom datasets convert {name}' converts it"
-        command = _COMMANDS.get(name, usual)
-        if name in _PREDICTIONS:
-            command = f"'shroom score' accepts it as gold; {command}"
-        return f"the format of {name} ({command})"
-    for name, (key, lists) in _PREDICTIONS.items():
-        if key in row and any(_is_predictions(row.get(other)) for other in lists):
-            return f"predictions for {name} (to check them, run 'shroom check' with --gold)"
-    return None
+    if name is None:
+        return None
+    command = _COMMANDS.get(name, f"'shroom datasets convert {name}' converts it")
+    if name in _SCORED:
+        command = f"'shroom score' accepts it as gold; {command}"
+    return f"the format of {name} ({command})"
 
 
 def form_of(keys: Iterable[str], forms: Mapping[str, tuple[str, ...]] = DATA_SETS) -> str | None:
@@ -78,8 +71,3 @@ def form_of(keys: Iterable[str], forms: Mapping[str, tuple[str, ...]] = DATA_SET
         (name for name, own in forms.items() if any(there.issuperset(it.split()) for it in own)),
         None,
     )
-
-
-def _is_predictions(value: Any) -> bool:
-    """Return whether a value may be a list of predictions, unlike SHROOM's votes."""
-    return isinstance(value, list) and not any(isinstance(item, str) for item in value)

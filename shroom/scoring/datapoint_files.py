@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any
 
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
@@ -94,17 +93,10 @@ def read_files(
 def from_document(
     document: Document, problems: Problems, edition: Edition | None = None
 ) -> DataFile | None:
-    """Return the datapoints of a document; ``None`` if it cannot be read or is a submission."""
+    """Return the datapoints of a document; ``None`` if it cannot be read."""
     edition = edition or default()
     data = document.read_own(problems, edition)
     if data is None:
-        return None
-    (first,) = edition.with_own_keys([document.row_at(data, 0)])
-    predicted = kind_of(edition).fields(edition, Role.PREDICTIONS)
-    named = first.keys() - {edition.item.id_key}
-    if named and named <= {*chain(*(it.keys for it in predicted))}:
-        texts = edition.item.keys.get("hyp", "hyp, src, tgt and task")
-        problems.add("other-form", document.file, f"data with {texts}", "a submission")
         return None
     try:
         items = document.iter_items(data, problems, edition.item)

@@ -163,8 +163,6 @@ def _not_rows(data: Any, name: str) -> ShroomError:
     if isinstance(data, (list, tuple)):
         row = next(row for row in data if not isinstance(row, Mapping))
         got += f" of {type(row).__name__}"
-    elif hasattr(data, "collect"):
-        got += "; call collect() first"
     return ShroomError(f"{name}: expected a path, rows or a data frame, got {got}")
 
 

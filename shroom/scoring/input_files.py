@@ -121,17 +121,14 @@ class Document:
     def read_own(self, problems: Problems, edition: Edition) -> bytes | None:
         """Return the bytes like :meth:`read`; report a file of another data set as well."""
         data = self.read(problems)
-        is_another = data and edition.reads_own_form and self.refuse_another(data, problems)
-        return None if is_another else data
-
-    def refuse_another(self, data: bytes, problems: Problems) -> bool:
-        """Report the format of a data set other than SHROOM; return whether it is one."""
+        if not data or not edition.reads_own_form:
+            return data
         # The first two rows must have that form, so that an odd first row does not count.
         other, second = another_form(self.row_at(data, 0)), self.row_at(data, 1)
         if other is None or (second and another_form(second) != other):
-            return False
+            return data
         problems.add("other-form", self.file, "SHROOM's format", other)
-        return True
+        return None
 
     def row_at(self, data: bytes, place: int) -> dict[str, Any]:
         """Return a row, counted from 0; an empty row if it cannot be read."""

@@ -27,8 +27,6 @@ _BEFORE = re.compile(r"\s+(?=[.,;:!?)\]}'’”。，])")
 _NUMPY = re.compile(r"(?:np|numpy)\.\w+\((.*)\)")
 #: A whole number, perhaps with zeros after a decimal point or comma; 1.000 may be a thousand.
 _WHOLE = re.compile(r"(-?\d{1,39})(\.|[.,](?!000$)0+)?", re.ASCII)
-#: A number as numpy.savetxt() writes it.
-_EXPONENT = re.compile(r"-?\d\.?\d*e[+-]\d\d", re.ASCII)
 _WORDS = {
     f"{no}{word}": (Label.NOT_HALLUCINATION if no else Label.HALLUCINATION).value
     for no in ("", "not", "non", "no")
@@ -50,12 +48,8 @@ def id_in(value: object, kind: str = "integer") -> Any:
     if kind != "integer":
         return value if kind == "string" and isinstance(value, str) and _is_name(value) else None
     if isinstance(value, str) and len(value) < 100:
-        text = bare(value)
-        whole = _WHOLE.fullmatch(text)
-        if whole:
-            value = float(whole[1]) if whole[2] else int(whole[1])
-        else:
-            value = float(text) if _EXPONENT.fullmatch(text) else None
+        whole = _WHOLE.fullmatch(bare(value))
+        value = whole and (float(whole[1]) if whole[2] else int(whole[1]))
     if isinstance(value, float) and value.is_integer() and abs(value) < _FLOAT_INTEGERS:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and -_INT64 <= value < _INT64:

@@ -27,8 +27,6 @@ Slices = Mapping[str, Mapping[str, dict[str, Any]]]
 LEAST_ITEMS = 20
 #: Files and folders in a submission.
 MAX_ENTRIES = 10_000
-#: Folders within folders.
-MAX_DEPTH = 50
 _ENDINGS = (*JSON, *TABLES)
 #: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
 LARGEST = 1e9
@@ -41,14 +39,13 @@ def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
         problems.add("not-a-file", place, "a file or folder", "a link")
     labelled = (gold, *gold.rglob("*")) if gold else ()
     golds = {_identity(path.stat()) for path in labelled if path.is_file()}
-    left, entries, size = [(folder, 1)] if folder.is_dir() else [], 0, 0
+    left, entries, size = [folder] if folder.is_dir() else [], 0, 0
     while left and entries <= MAX_ENTRIES:
-        parent, depth = left.pop()
-        for entry in os.scandir(parent):
+        for entry in os.scandir(left.pop()):
             entries += 1
             named = entry.name.lower().endswith(_ENDINGS)
             if entry.is_dir(follow_symlinks=False) and not named:
-                left.append((Path(entry.path), depth + 1))
+                left.append(Path(entry.path))
             elif not entry.is_file(follow_symlinks=False):
                 description = "a link" if entry.is_symlink() else "a folder, a pipe or a device"
                 problems.add("not-a-file", entry.path, "a file", description)
@@ -57,10 +54,6 @@ def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
                 if about.st_nlink > 1 and _identity(about) in golds:
                     problems.add("not-a-file", entry.path, "a file", "a link to the gold")
                 size += about.st_size
-        if depth > MAX_DEPTH:
-            expected = f"folders nested at most {MAX_DEPTH} levels deep"
-            problems.add("zip-members", place, expected, "more")
-            break
     if entries > MAX_ENTRIES:
         problems.add("zip-members", place, f"at most {MAX_ENTRIES} files and folders", "more")
     if size > archives.MAX_BYTES:
@@ -76,7 +69,7 @@ def _identity(about: os.stat_result) -> tuple[int, int]:
 def score_without_labels(result: Score, gold: Path) -> Score:
     """Return a score without small slices and without values of the gold in its warnings."""
     tracks = [replace(track, slices=large_slices(track.slices)) for track in result.results]
-    warnings = [_without_values(problem, gold) for problem in result.warnings]
+    warnings = [without_values(problem, gold) for problem in result.warnings]
     return replace(result, results=tracks, warnings=warnings)
 
 
@@ -96,11 +89,6 @@ def large_slices(slices: Slices) -> dict[str, dict[str, dict[str, Any]]]:
     return shown
 
 
-def without_gold(problems: Problems, gold: Path) -> Problems:
-    """Return the problems without values from the gold."""
-    return problems.replaced(lambda problem: _without_values(problem, gold))
-
-
 def without_options(text: str) -> str:
     """Return text or HTML without advice on options that the scoring program does not have."""
     for advice in OPTIONS.values():
@@ -116,7 +104,8 @@ def without_labels(problems: Problems, unlabelled: Problems) -> Problems:
     return shown
 
 
-def _without_values(problem: Problem, gold: Path) -> Problem:
+def without_values(problem: Problem, gold: Path) -> Problem:
+    """Return a problem without values from the gold."""
     if problem.file != str(gold) and not problem.file.startswith(f"{gold}{os.sep}"):
         return problem
     description = "invalid gold (the details are hidden; please tell the organisers)"

@@ -34,7 +34,6 @@ _TYPES: dict[str, Any] = {
     "labels": list[Optional[_LABEL]],
     **dict.fromkeys(TEXTS, str),
 }
-_BLOCK = 1 << 20
 
 
 def read(
@@ -42,9 +41,8 @@ def read(
 ) -> Rows | None:
     """Return the columns of a valid file, otherwise ``None``."""
     is_prediction = role is Role.PREDICTIONS
-    marks = _quotation_marks(data) if is_prediction else 0
-    # msgspec does not look into what it skips.
-    if marks is None or not_utf8_at(data) is not None:
+    # msgspec does not look into what it skips; an escape may hide a quotation mark.
+    if not_utf8_at(data) is not None or (is_prediction and b"\\" in data):
         return None
     texts = texts or role is Role.DATA
     data, row_type = data.removeprefix(codecs.BOM_UTF8), _row_type(role, texts=texts)
@@ -56,7 +54,7 @@ def read(
     # Of predictions only keys and labels are strings: any more are another key, or one again, which
     # would overwrite the first in silence.
     needed = 0 if table is None else (6 if table.ids is None else 8) * table.n
-    return None if is_prediction and marks > needed else table
+    return None if is_prediction and data.count(b'"') > needed else table
 
 
 @contextmanager
@@ -85,19 +83,6 @@ def _rows(data: bytes, row_type: type[Struct], *, lines: bool) -> list[Any]:
         decode = msgspec.json.Decoder(row_type).decode
         return [decode(line) for line in data.split(b"\n") if line.strip()]
     return msgspec.json.Decoder(list[row_type]).decode(data)  # type: ignore[valid-type]
-
-
-def _quotation_marks(data: bytes) -> int | None:
-    """Return the number of quotes; ``None`` if a string may be very long or has escapes."""
-    # msgspec puts the whole of a string that it refuses into its message.
-    count = 0
-    for start in range(0, len(data), _BLOCK):
-        part = data[start : start + _BLOCK]
-        marks = part.count(b'"')
-        if b"\\" in part or (len(part) == _BLOCK and not marks):
-            return None
-        count += marks
-    return count
 
 
 def _columns(rows: list[Any], role: Role, file: str, *, has_texts: bool) -> Rows | None:

@@ -65,9 +65,9 @@ class TrackScore(Plain):
     n: int
     scores: dict[str, float | None]
     intervals: dict[str, Interval | None]
-    slices: dict[str, dict[str, dict[str, Any]]]
-    floors: Mapping[str, Mapping[str, float | None]]
     signature: str
+    slices: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    floors: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     in_sample: int = 0
     keys = ("track", "split", "n", "in_sample", "**whole", "slices", "floors", "signature")
 
@@ -280,8 +280,6 @@ def _mean(results: Sequence[TrackScore], *, shared: bool) -> TrackScore:
         n=sum(result.n for result in results),
         scores=means,
         intervals=intervals,
-        slices={},
-        floors={},
         signature=joined(result.signature for result in results),
         in_sample=sum(result.in_sample for result in results),
     )

@@ -98,21 +98,14 @@ class Reader:
 
     def read(self, items: Iterable[Any]) -> Rows:
         """Return items as columns; report every problem. Errors make them unusable for scores."""
-        items, stopped = self.edition.with_own_keys(self._remembered(items)), None
+        items = self.edition.with_own_keys(self._remembered(items))
         wanted = self.groups if self.is_prediction else ()
         if self.role is Role.GOLD:
-            whole = list[Any]()
-            try:
-                whole.extend(items)
-            except Stopped as error:  # the items before the error are checked first
-                stopped = error
-            items, self.original = whole, None
+            items, self.original = [*items], None
             present = {key for item in items if isinstance(item, dict) for key in item}
             wanted = [group for group in self.groups if not present.isdisjoint(group.keys)]
         for index, row in enumerate(items):
             self._add(row if self.begins(index, row) else None, wanted)
-        if stopped is not None:
-            raise stopped
         self.problems.extend(self._check_keys_and_ids())
         table = self._table()
         self.problems.extend(self.kind.check_file(table, self.role))

@@ -125,7 +125,8 @@ class Rows:
     @property
     def hash(self) -> str:
         """A hash of the ids, labels and p; with ids, the order makes no difference."""
-        order, content = self.order, b""
+        order = np.arange(self.n) if self.ids is None else np.argsort(self.ids, kind="stable")
+        content = b""
         if self.ids is not None:
             ids = self.ids[order]
             is_integer = ids.dtype.kind == "i"
@@ -138,11 +139,6 @@ class Rows:
             p = self.p[order] + 0.0  # -0.0 becomes 0.0
             content += b"" if np.isnan(p).all() else p.astype("<f8").tobytes()
         return hashlib.sha256(content).hexdigest()[:6]
-
-    @property
-    def order(self) -> NDArray[np.intp]:
-        """The row numbers in the order of the ids; unchanged without ids."""
-        return np.arange(self.n) if self.ids is None else np.argsort(self.ids, kind="stable")
 
     @property
     def identified(self) -> NDArray[np.intp]:

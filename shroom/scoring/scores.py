@@ -117,7 +117,7 @@ def _score_track(
 ) -> TrackScore:
     gold, predictions, columns = track.gold, track.predictions, track.columns
     scored = [(metric, metric.statistics(*columns)) for metric in metrics]
-    unit, known = unit_of(gold, track.edition), dict[bytes, dict[str, Any]]()
+    unit = unit_of(gold, track.edition)
 
     def estimated(rows: Any) -> Any:
         part = [(metric, statistics[rows]) for metric, statistics in scored]
@@ -127,11 +127,8 @@ def _score_track(
         return estimates(part, settings)
 
     def slice_of(mask: NDArray[np.bool_]) -> dict[str, Any]:
-        same = np.packbits(mask).tobytes()  # slices by several keys may have the same rows
-        if same not in known:
-            rows = np.flatnonzero(mask)
-            known[same] = {"n": len(rows), **flat(*estimated(rows))}
-        return dict(known[same])
+        rows = np.flatnonzero(mask)
+        return {"n": len(rows), **flat(*estimated(rows))}
 
     scores, intervals = estimated(slice(None))
     if scores.get("rho", 0.0) is None and not problems.count("p-constant", predictions.file):

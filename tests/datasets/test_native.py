@@ -219,8 +219,6 @@ def test_options_of_shrooms_own_form_are_refused(refused, tmp_path, options):
 FORMS = {
     "felm": ("g.jsonl", responses(), "the format of felm ('shroom score'"),
     "mushroom": ("g.jsonl", answers(), "the format of mushroom2025 ('shroom score'"),
-    "felm's predictions": ("s.jsonl", judged(responses()), "predictions for felm (to check"),
-    "mushroom's": ("s.jsonl", marked(answers()), "predictions for mushroom2025 (to"),
 }
 
 
@@ -229,14 +227,14 @@ FORMS = {
     [
         ("check {other}", "felm"),
         ("check {other} --fix {out}", "mushroom"),
-        ("check {mine} --data {other}", "felm's predictions"),
-        ("compare {mine} {mine} {other}", "mushroom's"),
+        ("check {mine} --data {other}", "felm"),
+        ("compare {mine} {mine} {other}", "felm"),
         ("report {mine} {other} -o {out}", "felm"),
         ("gold agreement {other}", "mushroom"),
-        ("leaderboard {folder} {other}", "felm's predictions"),
-        ("calibrate {mine} {other} -o {out}", "mushroom's"),
+        ("leaderboard {folder} {other}", "felm"),
+        ("calibrate {mine} {other} -o {out}", "mushroom"),
         ("predict unigram {other} -o {out}", "felm"),
-        ("ensemble {mine} {other} -o {out}", "felm's predictions"),
+        ("ensemble {mine} {other} -o {out}", "felm"),
     ],
 )
 def test_another_form_is_told_in_one_sentence(shroom, tmp_path, line, form):
@@ -249,17 +247,6 @@ def test_another_form_is_told_in_one_sentence(shroom, tmp_path, line, form):
     assert err.startswith(f"{other}: expected SHROOM's format, got {told}")
     assert err.count("[other-form]\n") == 1
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("path", ["fast", "slow"])
-def test_a_folder_of_another_data_set_is_told_as_gold(tmp_path, monkeypatch, path):
-    if path == "slow":
-        monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
-    for lang in ("EN", "DE"):
-        lines(tmp_path / "gold" / f"{lang}.jsonl", answers(lang=lang))
-    for name in ("p.json", "val.model-aware.json"):
-        found = check(write_json(tmp_path / name, predictions()), tmp_path / "gold").problems
-        assert [(each.code, each.file[-8:]) for each in found] == [("other-form", "DE.jsonl")]
 
 
 @pytest.mark.parametrize("ending", ["gold", "txt", "v1"])
@@ -295,7 +282,7 @@ def test_keys_of_two_forms(shroom, tmp_path):
     votes = [{"index": n, "labels": row["labels"]} for n, row in enumerate(gold())]
     code, _, err = shroom("gold", "agreement", write_json(tmp_path / "v.json", votes))
     assert (code, "felm" in err, "[gold-unlabelled]" in err) == (1, False, True)
-    for row in (judged(responses())[0], marked(answers())[0]):  # the first row decides
+    for row in (responses()[0], answers()[0]):  # the first row decides
         path = tmp_path / "p.jsonl"
         path.write_text(json.dumps(row) + '\n{"broken\n')
         assert check(path).problems.codes == {"other-form"}

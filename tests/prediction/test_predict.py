@@ -19,7 +19,6 @@ from shroom.detectors.base import Detector
 from shroom.detectors.registry import DEFAULT, REGISTRY, Recipe
 from shroom.inference import hub
 from shroom.inference.compute import compute
-from shroom.scoring.rows import P
 
 BASELINES = ROOT / "baselines"
 LEXICAL = ROOT / "shroom" / "models" / "lexical" / "model.json"
@@ -529,26 +528,6 @@ splits = [{name = "dev"}]
 [item]
 keys = {id = "key", label = "verdict", p = "score", hyp = "answer"}
 """
-
-
-@pytest.mark.parametrize(
-    ("edition", "row", "texts"),
-    [
-        ("semeval2024", {"label": "Hallucination", P: 0.9}, "hyp, src, tgt and task"),
-        ("mushroom2025", {"id": "a", "hard_labels": [[0, 1]]}, "model_output_text"),
-        ("own", {"key": 1, "verdict": "bad", "score": 0.9}, "answer"),
-    ],
-)
-def test_a_submission_is_not_data(edition, row, texts, tmp_path, refused):
-    if edition == "own":
-        edition = tmp_path / "own.toml"
-        edition.write_text(OWN, encoding="utf-8")
-    path = write_json(tmp_path / "d.json", [row])
-    detector, *verbs = ["spans"] if edition == "mushroom2025" else ["lexical", ["explain"]]
-    said = f"{path}: expected data with {texts}, got a submission [other-form]\n"
-    for verb in (["predict", "-o", tmp_path / "p.json"], *verbs):
-        err = refused(*verb, detector, path, "--edition", edition)
-        assert err.startswith(said)
 
 
 @pytest.mark.parametrize(

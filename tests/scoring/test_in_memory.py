@@ -70,7 +70,7 @@ BAD = [*PREDICTIONS[:3], {"label": "Hallucination", "p(Hallucination)": 2}, *PRE
     [
         *((data, ANYTHING_ELSE) for data in (3, object(), ["a"], pd.Series(["a"]), pd.DataFrame)),
         ([3], f"{ANYTHING_ELSE}list of int"),
-        (pl.LazyFrame(PREDICTIONS), f"{ANYTHING_ELSE}LazyFrame; call collect() first"),
+        (pl.LazyFrame(PREDICTIONS), f"{ANYTHING_ELSE}LazyFrame"),
         (PREDICTIONS[0], "predictions: expected rows, got one row; put it in a list"),
         (COLUMNS, "predictions: expected rows, got columns; convert them to a data frame"),
         ([{"label": {"a", "b"}}], "predictions: a value cannot be represented in JSON"),
@@ -137,10 +137,10 @@ def test_ids_as_the_index_of_a_frame_are_read():
     ("id_", "is_read"),
     [
         *((2.0**53 - 1, True), (repr(2.0**53 - 1), True), (2.0**53, False), (0.5, False)),
-        *(("0.5", False), ("1e+00", True), ("1.5e+01", True), ("1.5e+00", False), ("1e", False)),
+        *(("0.5", False), ("1e+00", False), ("1e", False)),
     ],
 )
-def test_ids_are_read_from_floats_and_exponents_if_nothing_is_lost(id_, is_read):
+def test_ids_are_read_from_floats_if_nothing_is_lost(id_, is_read):
     row = {"id": id_, "label": "Hallucination", "p(Hallucination)": 0.5}
     assert ("id-integer" in shroom.check([row]).problems.codes) != is_read
 

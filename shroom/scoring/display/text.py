@@ -17,22 +17,16 @@ DOUBT = "‡"
 STAR = "*"
 #: The sign of an undefined figure.
 UNDEFINED = "–"
-#: The maximum width of a name.
-_LETTERS = 42
 #: The maximum number of names in a sentence, and of reasons for doubt.
 _MOST = 3
 #: The meaning of that sign.
 WHY_UNDEFINED = f"{UNDEFINED}: undefined because p or the gold is the same on all items"
 
 
-def kind(intervals: Intervals) -> str:
-    """Return the name of the kind of intervals."""
-    return "BCa" if intervals.method == "bca" else intervals.method
-
-
 def methods(intervals: Intervals) -> str:
     """Return the kinds of intervals of scores, for shares and for other metrics."""
-    return f"Wilson for shares, {kind(intervals)} for other metrics"
+    method = "BCa" if intervals.method == "bca" else intervals.method
+    return f"Wilson for shares, {method} for other metrics"
 
 
 def how_made(intervals: Intervals, resamples: str = "") -> str:
@@ -139,7 +133,7 @@ def footnote(cases: Iterable[tuple[str, int, int]], more: str = "") -> list[str]
     return [f"{STAR} in-sample: the detector was fitted on {listed}{more}"] if names else []
 
 
-def shortened(name: str, letters: int = _LETTERS) -> str:
+def shortened(name: str, letters: int = 42) -> str:
     """Return a name, or the beginning and the end of a long name."""
     name = printable(name)
     if len(name) <= letters:

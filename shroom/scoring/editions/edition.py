@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal, Optional
 
 from shroom.core.datapoint import TASKS, Reference, Task
@@ -248,10 +247,6 @@ class Edition(FileNames, OwnNames):
         """The names of the splits for which teams submit predictions."""
         return tuple(split.name for split in self.splits if split.submitted)
 
-    def needs_ids(self, split: str) -> bool:
-        """Return whether predictions for a split always need ids."""
-        return any(other.name == split and other.ids for other in self.splits)
-
     @property
     def reads_own_form(self) -> bool:
         """Whether rows have the form of the fast reader: the kit's keys and integer ids."""
@@ -268,16 +263,11 @@ class Edition(FileNames, OwnNames):
 
     def task(self, name: str) -> Task | None:
         """Return the task with this name; ``None`` if the edition does not list it."""
-        return self._tasks.get(name) if self.tasks else Task(name, self.item.reference)
-
-    @cached_property
-    def _tasks(self) -> dict[str, Task]:
-        return {
-            name: replace(
-                TASKS[rule.like], name=name, reference=rule.reference or TASKS[rule.like].reference
-            )
-            for name, rule in self.tasks.items()
-        }
+        rule = self.tasks.get(name)
+        if rule is None:
+            return None if self.tasks else Task(name, self.item.reference)
+        like = TASKS[rule.like]
+        return replace(like, name=name, reference=rule.reference or like.reference)
 
     def track_of(self, has: Mapping[str, bool]) -> str:
         """Return the track of rows, given which keys all of them have; empty if unknown."""
@@ -286,20 +276,17 @@ class Edition(FileNames, OwnNames):
         fitting = named or others
         return fitting[0] if len(fitting) == 1 else ""
 
-    def title_of(self, track: str) -> str:
-        """Return the title of a track."""
-        return next((t.title for t in self.tracks if t.name == track and t.title), track)
-
     def platform_columns(self, metrics: tuple[str, ...]) -> tuple[Column, ...]:
         """Return the columns of the leaderboard; by default each metric of each track."""
         if self.columns:
             return self.columns
+        titles = {track.name: track.title for track in self.tracks if track.title}
         return tuple(
             Column(
                 key=f"{track}_{metric}".strip("_").replace("-", "_")[:MAX_KEY],
                 metric=metric,
                 track=track,
-                title=f"{self.title_of(track)} {metric}".strip(),
+                title=f"{titles.get(track, track)} {metric}".strip(),
             )
             for track in self.track_names
             for metric in metrics

@@ -183,8 +183,6 @@ def _score_file(
             "rho": None if math.isnan(correlation) else correlation,
         },
         intervals={"accuracy": None, "rho": None},
-        slices={},
-        floors={},
         signature=signature(track, gold, align, _edition(), "rules:official2024"),
     )
 

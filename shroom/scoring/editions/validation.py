@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -130,8 +129,6 @@ def _wrong_files(edition: Edition) -> Iterator[str]:
         endings: tuple[str, ...] = JSON[:2] if role == "predictions" else JSON
         if role != "predictions" or edition.annotation.kind == "binary":
             endings += (".csv", ".tsv")
-        if file.count("*") > 1:
-            yield f"files.{role}: use at most one *"
         if not file.endswith(endings) or "/" in file:
             ends = f"{', '.join(endings[:-1])} or {endings[-1]}"
             yield f"files.{role}: expected a file name that ends in {ends}, without folders"
@@ -150,15 +147,9 @@ def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
 
 
 def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
-    titles = list(PAGES)
     for name, file in edition.pages.items():
-        title = name.replace("_", " ").casefold()
         if not re.fullmatch(r"\w[\w -]*", name):  # the files of a bundle are named by it
             yield f"pages.{name}: use only letters, digits, spaces, '-' and '_' in this name"
-        elif name not in PAGES and title in titles:
-            instead = f", or use exactly '{title}' to replace it" if title in PAGES else ""
-            yield f"pages.{name}: the page '{title}' already exists; choose another name{instead}"
-        titles.append(title)
         if folder is not None and (problem := page_problem(folder / file, folder)):
             yield f"pages.{name}: {problem}"
 
@@ -192,8 +183,6 @@ def _wrong_metrics(edition: Edition) -> Iterator[str]:
         place = f"columns[{index}]"
         if not re.fullmatch(rf"[\w-]{{1,{MAX_KEY}}}", column.key, re.ASCII):
             yield f"{place}.key: use at most {MAX_KEY} characters: letters, digits, '_' and '-'"
-        if column.undefined is not None and not math.isfinite(column.undefined):
-            yield f"{place}.undefined: expected a finite number"
         if problem := problem_of(column.metric):
             yield f"{place}.metric: {problem}"
         if column.track not in (*edition.track_names, *([MEAN] if edition.average else [])):

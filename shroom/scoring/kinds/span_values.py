@@ -115,6 +115,7 @@ def read_spans(
     if not isinstance(value, list):
         of = "spans" if value is None else shape
         return None, (Fault("span-value", f"a list of {of}", value),)
+    made: dict[str, Any] = {"start": int, "end": int, "prob": float, "label": labels.index}
     spans, faults = [], list[Fault]()
     for place, span in enumerate(value):
         values = _values(span, form)
@@ -122,7 +123,7 @@ def read_spans(
         if values is not None:
             wrong = [*_faults(span, values, labels, marking=marking)]
             if not wrong or [fault.code for fault in wrong] == ["span-empty"]:
-                spans.append(_span(values, form, labels))
+                spans.append(form(*(made[part](values[part]) for part in form._fields)))
         faults += [fault._replace(part=f"[{place}]{fault.part}") for fault in wrong]
     if form is SoftSpan:
         faults += _overlaps(spans)
@@ -156,16 +157,6 @@ def _faults(
             problem = "p-range", "a number above 0 (a span of probability 0 marks nothing)"
         if problem is not None:
             yield Fault(*problem, prob, ".prob")
-
-
-def _span(values: Mapping[str, Any], form: type[Any], labels: Sequence[str]) -> Any:
-    ends = values["start"], values["end"]
-    if form is HardSpan:
-        return HardSpan(*ends)
-    prob = float(values["prob"])
-    if form is SoftSpan:
-        return SoftSpan(*ends, prob)
-    return LabelledSpan(*ends, prob, labels.index(values["label"]))
 
 
 def _overlaps(spans: Sequence[SoftSpan]) -> list[Fault]:
@@ -219,9 +210,7 @@ def past_end(
     """Yield the spans that end beyond a text."""
     for place, span in enumerate(spans or ()):
         if span[1] > len(text) and span[0] < span[1]:
-            units = len(text.encode("utf-16-le", "surrogatepass")) // 2
-            fits = f" ({units} UTF-16 units)" if span[1] <= units else ""
-            expected = f"a span inside the {counted(len(text), 'character')} of the text{fits}"
+            expected = f"a span inside the {counted(len(text), 'character')} of the text"
             yield Fault(code, expected, span, f"[{place}]")
 
 
