@@ -6,6 +6,7 @@ import importlib
 import shutil
 import sys
 from inspect import cleandoc
+from itertools import chain
 from textwrap import indent
 from typing import Any, Callable
 
@@ -125,11 +126,8 @@ class Group(click.Group):
 class Verbs(click.Group):
     """The verbs under headings, whose modules are imported when a verb is called."""
 
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        return [name for lines in VERBS.values() for name in lines]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands:
             return None
         command: click.Command = importlib.import_module(f"shroom.cli.{cmd_name}").command
         return command
@@ -149,7 +147,11 @@ def group(**settings: Any) -> Callable[[Callable[..., Any]], Group]:
     return click.group(cls=Group, **settings)
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=Verbs,
+    commands=[*map(click.Command, chain(*VERBS.values()))],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="shroom")
 def shroom() -> None:
     """Check, score and rank hallucination detectors on SHROOM and related tasks.
