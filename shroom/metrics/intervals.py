@@ -81,7 +81,8 @@ class Intervals:
         if not self.resamples:
             return {}
         settings = {key: value for key, value in vars(self).items() if value != ""}
-        return {"intervals": settings | ({"method": METHODS[0]} if paired else {"shares": "wilson"})}
+        methods = {"method": METHODS[0]} if paired else {"shares": "wilson"}
+        return {"intervals": {**settings, **methods}}
 
 
 #: A thousand resamples with percentile intervals, and no intervals.
