@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import shutil
 import sys
+from functools import partial
 from inspect import cleandoc
 from itertools import chain
 from textwrap import indent
@@ -139,8 +140,7 @@ class Verbs(click.Group):
                 formatter.write_dl([*lines.items()], col_max=14)
 
 
-def verb(**settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    return click.command(cls=Command, **settings)
+verb = partial(click.command, cls=Command)
 
 
 def group(**settings: Any) -> Callable[[Callable[..., Any]], Group]:
