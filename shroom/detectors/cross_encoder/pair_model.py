@@ -115,12 +115,11 @@ class PairModel(nn.Module):
 
     def groups(self, rate: float) -> Iterator[dict[str, Any]]:
         """Yield AdamW's parameter groups: the head learns ten times faster than the encoder."""
-        decay = 0.01
         trained = [p for p in self.encoder.parameters() if p.requires_grad]
         others = [p for name, p in self.named_parameters() if not name.startswith("encoder.")]
-        yield {"params": [p for p in trained if p.ndim > 1], "lr": rate, "weight_decay": decay}
+        yield {"params": [p for p in trained if p.ndim > 1], "lr": rate, "weight_decay": 0.01}
         yield {"params": [p for p in trained if p.ndim < 2], "lr": rate, "weight_decay": 0.0}
-        yield {"params": others, "lr": 10 * rate, "weight_decay": decay}
+        yield {"params": others, "lr": 10 * rate, "weight_decay": 0.01}
 
 
 @dataclass
