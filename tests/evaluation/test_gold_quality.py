@@ -93,7 +93,7 @@ ALL, LEFT_OUT = range(30), object()
 MARK = {"start": 0, "end": 2, "prob": 1, "label": "other"}
 PAST = {"b": [[0, 99]], "c": [[0, 99]]}
 OF_SOFT = {"span-outside": 1, "span-votes": 1, "hard-soft": 1}
-OF_NO_OUTPUT = {"text-empty": 1, "span-outside": 1}
+OF_NO_OUTPUT = {"text-empty": 1, "span-outside": 1, "annotation-outside": 1}
 #: The kind of a gold, the rows that are changed, their new values, and what is found.
 FAULTS = [
     *((kind, [], {}, {}) for kind in KINDS),
@@ -127,7 +127,7 @@ FAULTS = [
     ("labelled-spans", [1], {"labels": []}, {"span-votes": 1}),
     ("labelled-spans", ALL, {"labels": [], "raw_annots": {}}, {"one-class": 30}),
     ("spans", [0], {"soft_labels": [{**MARK, "end": 99}]}, OF_SOFT),
-    ("spans", [0], {"annotations": PAST}, {"span-votes": 1}),
+    ("spans", [0], {"annotations": PAST}, {"annotation-outside": 1, "span-votes": 1}),
     ("spans", [0], {"output": ""}, OF_NO_OUTPUT),
 ]
 
@@ -246,7 +246,7 @@ def test_items_of_other_splits_are_found_once_each(tmp_path):
     rows[8]["hyp"], train[2]["hyp"], train[2]["tgt"] = f"{long}.", f"{long}!", rows[8]["tgt"]
     train_file = write_json(tmp_path / "train.json", train)
     quality = checked(tmp_path / "gold.json", rows, against=[train_file, tmp_path / "gold.json"])
-    expected = {"shared": 1, "shared-near": 1, "shared-input": 1}
+    expected = {"shared": 1, "shared-near": 1, "shared-input": 1, "shared-answer": 1}
     assert counts(quality) == expected
     (other,) = quality.files[0].shared  # never compared with itself
     assert (other.exact, other.near, other.inputs) == ({2: 0}, {8: 2}, {5: 1})
@@ -276,11 +276,12 @@ def test_the_files_of_a_folder_are_compared_with_each_other(tmp_path):
         write_json(tmp_path / f"{name}.json", rows)
     found = gold_quality(tmp_path, intervals=FEW)
     by_file = {file.file: counts(found, place) for place, file in enumerate(found.files)}
-    expected = {"shared": 2, "shared-input": 1}
+    expected = {"shared": 2, "shared-input": 1, "shared-answer": 1}
     assert by_file["val.model-agnostic.json"] == expected
     # The second version of val has the items of test.
     assert by_file["test.model-aware.json"] == {"shared": 1, "shared-input": 1}
     first = by_file["test.model-agnostic.json"]
+    assert first["shared-answer"] == 1
     assert first["shared"] == 12  # in the second version of val
     assert found.errors == 0
     # One file alone has nothing to be compared with.
@@ -489,4 +490,4 @@ def test_figures_of_the_documentation_are_those_of_the_data(monkeypatch):
     quality = gold_quality(
         semeval / "val.model-agnostic.json", against=[semeval / "trial-v1.json"], intervals=FEW
     )
-    assert counts(quality) == {"item-doubled": 1, "shared": 16}
+    assert counts(quality) == {"item-doubled": 1, "shared": 16, "shared-answer": 11}

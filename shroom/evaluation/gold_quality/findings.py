@@ -32,11 +32,13 @@ _WARNINGS = {
     "vote-value": "write a label, or null for a missing vote; other values are ignored",
     "span-text": "count characters, not UTF-16 code units or bytes",
     "span-votes": "check that the spans were computed from these annotations",
+    "annotation-outside": "correct the annotation; the scores stay the same",
     "text-empty": "remove the item; nobody can judge it",
     "item-doubled": "remove one of the two items; otherwise, both count in every score",
     "shared": "remove the item from one of the splits",
     "shared-near": "check the pair, and remove the item from one of the splits",
     "shared-input": "put all items with the same input into one split",
+    "shared-answer": "find out which of the two files is right",
     "annotator-constant": "check this annotator's work",
     "annotator-random": "check this annotator's work",
 }

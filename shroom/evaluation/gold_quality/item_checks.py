@@ -59,6 +59,13 @@ def findings(file: GoldFile) -> Iterator[Finding]:
     yield from chain(*checks)
 
 
+def answer(row: Mapping[str, Any], file: GoldFile) -> str:
+    """Return the annotation of an item as JSON."""
+    keys = ("label", P) if file.kind == "binary" else annotation_keys(file.edition)
+    own = [row[key] for key in keys if key in row and key not in ("annotations", "raw_annots")]
+    return json.dumps(own, sort_keys=True, default=str)
+
+
 def _groups(values: Sequence[Hashable]) -> list[list[int]]:
     """Return the places of each value that occurs more than once; ``None`` is ignored."""
     places: dict[Hashable, list[int]] = {}
@@ -74,11 +81,7 @@ def _differing(groups: Sequence[Sequence[int]], values: Sequence[Hashable]) -> i
 
 
 def _answers(file: GoldFile) -> list[str]:
-    """Return the annotation of each item as JSON."""
-    keys = ("label", P) if file.kind == "binary" else annotation_keys(file.edition)
-    own = [key for key in keys if key not in ("annotations", "raw_annots")]
-    answers = ([row[key] for key in own if key in row] for row in file.rows)
-    return [json.dumps(answer, sort_keys=True, default=str) for answer in answers]
+    return [answer(row, file) for row in file.rows]
 
 
 def _ids(file: GoldFile) -> Iterator[Finding]:
@@ -213,6 +216,7 @@ def _spans(file: GoldFile) -> Iterator[Finding]:
             "whose hard labels differ from the set of characters with a probability above 1/2",
         ),
         ("span-votes", f"with spans that contradict the {share}"),
+        ("annotation-outside", "with an annotation past the end of the text"),
     ):
         yield file.finding(code, [code in own for own in faults], about)
     annotated = [row for row, is_annotated in zip(file.rows, file.annotated) if is_annotated]
@@ -252,6 +256,8 @@ def _span_contradictions(row: Mapping[str, Any], kind: str, hyp: str) -> Iterato
         letters = np.array([character.isalnum() for character in hyp], bool)
         if np.any(np.abs(share - soft)[letters] > _ROUNDED):
             yield "span-votes"
+        if any(end > len(hyp) for spans in people.values() for _, end in spans):
+            yield "annotation-outside"
 
 
 _BY_KIND = {"binary": _binary, "aspects": _aspects, "spans": _spans, "labelled-spans": _spans}

@@ -13,7 +13,7 @@ from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.evaluation.gold_quality.findings import PLACES, Finding
-from shroom.evaluation.gold_quality.item_checks import findings
+from shroom.evaluation.gold_quality.item_checks import answer, findings
 from shroom.evaluation.gold_quality.power import Detectable, detectable
 from shroom.evaluation.gold_quality.rows import (
     GoldFile,
@@ -234,7 +234,7 @@ def gold_quality(
     near = bool(others) and can_look_for_near()
     qualities = []
     for file in files:
-        name, pairs = file.split_and_track, list[Shared]()
+        name, pairs, contradictions = file.split_and_track, list[Shared](), list[Finding]()
         for other in others:
             is_named, other_name = other.place in named, other.split_and_track
             is_version = name == other_name != ("", "") and not is_named
@@ -247,11 +247,23 @@ def gold_quality(
             if name[0] == other_name[0] != "":
                 pair = replace(pair, inputs={})  # tracks may have the same inputs
             pairs.append(pair)
-        qualities.append(_of_file(file, pairs, settings))
+            if file.is_annotated and other.is_annotated and file.edition == other.edition:
+                contradictions.append(_contradiction(file, other, pair))
+        qualities.append(_of_file(file, pairs, contradictions, settings))
     return GoldQuality(qualities, settings, near, problems)
 
 
-def _of_file(file: GoldFile, pairs: list[Shared], settings: Intervals) -> FileQuality:
+def _contradiction(file: GoldFile, other: GoldFile, pair: Shared) -> Finding:
+    """Return the items with another annotation in another file."""
+    own, theirs = ([answer(row, it) for row in it.rows] for it in (file, other))
+    there = pair.exact.get
+    differ = [(at := there(row)) is not None and own[row] != theirs[at] for row in range(len(own))]
+    return file.finding("shared-answer", differ, f"with a different annotation in {pair.file}")
+
+
+def _of_file(
+    file: GoldFile, pairs: list[Shared], contradictions: list[Finding], settings: Intervals
+) -> FileQuality:
     votes = named_votes(file) if file.is_annotated else None
     are_people = votes is not None and are_of_people(file)
     how = settings.resamples, settings.seed, settings.confidence
@@ -265,6 +277,7 @@ def _of_file(file: GoldFile, pairs: list[Shared], settings: Intervals) -> FileQu
         ):
             is_there = [row in there for row in range(len(file.rows))]
             listed.append(file.finding(code, is_there, f"{about} as an item in {pair.file}"))
+    listed += contradictions
     if are_people:
         usual = usual_correlation(annotators)
         constant = [it.name for it in annotators if it.is_constant]

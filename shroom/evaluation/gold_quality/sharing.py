@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+from shroom.core.extras import require
 from shroom.scoring.item_values import normalised
 from shroom.scoring.result import Plain
 
@@ -98,6 +99,7 @@ def _same(own: Sequence[tuple[str, str]], other: Sequence[tuple[str, str]]) -> d
 
 def _near(own: Texts, other: Texts, exact: Mapping[int, int]) -> dict[int, int]:
     """Return the nearest item of the other split for each item that has a near duplicate."""
+    require("data", "datasketch")
     best: dict[int, tuple[float, int]] = {}
     for there, (sketch, pair) in enumerate(zip(other.sketches, other.pairs)):
         for place in own.index.query(sketch) if all(pair) else ():
@@ -114,6 +116,8 @@ def _near(own: Texts, other: Texts, exact: Mapping[int, int]) -> dict[int, int]:
 
 def jaccard(one: str, other: str) -> float:
     """Return the Jaccard similarity of the sets of runs of five characters of two texts."""
+    if one == other:
+        return 1.0
     a, b = (_shingles("", text) for text in (one, other))
     return len(a & b) / len(a | b)
 
