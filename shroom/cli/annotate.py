@@ -114,8 +114,8 @@ def _rehearsal(scorers: Sequence[Scorer], questions: list[Question], store: Stor
         n, known = len(work.missing), work.n_known
         cost = scorer.cost(work.missing) if n else ""
         scored_before = f", {known} already scored" if known else ""
-        fields = ", ".join(scorer.fields) + (f"; {cost}" if cost else "")
-        lines.append(f"{scorer.name}: {n} to score{scored_before} -> {fields}")
+        fields, price = ", ".join(scorer.fields), f"; {cost}" if cost else ""
+        lines.append(f"{scorer.name}: {n} to score{scored_before} -> {fields}{price}")
     return "\n".join(lines)
 
 

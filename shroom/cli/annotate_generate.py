@@ -130,7 +130,12 @@ def command() -> None:
 
 def _wanted(values: dict[str, Any]) -> Answers:
     with usage_errors():
-        return Answers(**{name: values.pop(name) for name in settings_of(Answers)})
+        wanted = Answers(**{name: values.pop(name) for name in settings_of(Answers)})
+    if not values["temperature"] and max(wanted.normal, wanted.refusals) > 1:
+        raise click.UsageError(
+            "temperature: at 0, all generations would be identical; use a value above 0"
+        )
+    return wanted
 
 
 @command.command("answers")

@@ -229,6 +229,8 @@ def _convert(
     if output == "-" or names_a_file(output):
         texts = {form.name: as_json(rows, lines=ending(output) == ".jsonl")}
     write_files(output, texts, inputs)
+    if collection.dropped:
+        say([f"{counted(collection.dropped, 'row')} could not be used"])
     for file in [file for file in files if file.left_out]:
         some = f" {counted(file.left_out, 'datapoint')} without a label or a premise"
         why = some if file.rows else ", because no record is labelled"

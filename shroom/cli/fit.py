@@ -47,6 +47,10 @@ def command(
     """
     model, settings, folds = (options[name] for name in ("model", "settings", "folds"))
     refuse_two_pipes(*data)
+    if folds == 1:
+        raise click.BadParameter(
+            "one fold leaves no data to fit on; use 0 or at least 2 folds", param_hint="--folds"
+        )
     recipe = Recipe.of(detector)
     kind = class_of(recipe.detector)
     check_annotation(kind, edition)
@@ -68,7 +72,7 @@ def command(
     figures: dict[str, dict[str, float | None]] = {}
     with shown_progress("fitting") as report:
         chosen.report = lambda at: report(at.step, at.steps, f"loss {at.loss:.3f}")
-        if folds > 1:
+        if folds:
             by_file = {name: file.datapoints for name, file in zip(_distinct(files), files)}
             items, figures = chosen.cross_validate(by_file, folds)
             about |= {"out_of_fold": figures, "folds": folds}

@@ -121,6 +121,7 @@ def test_of_a_prompt_one_s_own(serve, generate):
     [
         (["--template", "Q"], "the template needs the placeholder {question}"),
         (["--refusal", "{quesion}"], "did you mean 'question'?"),
+        (["--temperature", "0"], "at 0, all generations would be identical"),
         (["--set", "topp=1"], "no setting 'topp'"),
         (["--set", "top_p=2"], "top_p: expected a number from 0.001 to 1"),
         (["--max-cost", "1"], "max_cost needs price_in and price_out"),

@@ -125,6 +125,7 @@ WHY = "without a label or a premise"
         ("factual_consistency", None, 0, f"rows: left out 1 datapoint {WHY}"),
         ("dreamcatcher", None, 0, f"rows: left out 1 datapoint {WHY}"),
         ("felm", None, 0, "wrote 13 datapoints from 5 records"),
+        ("felm", [felm(0), felm(1, labels=[1])], 0, "1 row could not be used\n"),
         ("dreamcatcher", [GENERATED, RANKED], 1, "no record is labelled"),
     ],
 )
