@@ -75,6 +75,13 @@ class Board:
             raise ShroomError(
                 f"{file}: the same system and track as {before}; rename or remove one of the files"
             )
+        if track.gold.hash != self.gold.hash:
+            raise ShroomError(
+                f"{file}: scored against {track.gold.file}, but the other systems were scored "
+                "against "
+                f"{self.gold.file}; only systems scored against the same gold can be ranked "
+                "together"
+            )
         self.tracks[system] = track
         self._statistics.clear()
 

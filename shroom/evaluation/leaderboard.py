@@ -104,7 +104,7 @@ def leaderboard(
     others: list[Path] = []
     if is_path(submissions):
         folder, others = submissions_in(submissions, gold, edition)
-        outputs = folder if are_outputs(folder, edition) else {}
+        outputs = folder if are_outputs(submissions, folder, edition) else {}
         systems = folder
     else:
         systems = {name: [source] for name, source in by_name(submissions, edition).items()}

@@ -32,8 +32,13 @@ Keys = Mapping[tuple[str, str], str]
 Scores = Mapping[str, float]
 
 
-def are_outputs(systems: Mapping[str, Sequence[Path]], edition: Edition) -> bool:
+def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]], edition: Edition) -> bool:
     """Return whether the entries of a folder are outputs of the scoring program."""
+    if any(path.name in (SHOWN, HIDDEN) for paths in systems.values() for path in paths):
+        raise ShroomError(
+            f"{folder}: this folder has the scoring output of only one submission; specify the "
+            "folder with all outputs"
+        )
     return any(not {SHOWN, HIDDEN}.isdisjoint(_files(paths, edition)) for paths in systems.values())
 
 

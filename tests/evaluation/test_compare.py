@@ -8,6 +8,7 @@ import pytest
 from conftest import gold, write_json
 from made_up import AGNOSTIC, AWARE, answers, contest
 
+from shroom.core.problems import ShroomError
 from shroom.evaluation.comparison import compare
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.paired_tests import holm
@@ -194,3 +195,19 @@ def test_all_problems_of_all_submissions_are_told(systems, refused):
         write_json(place / AWARE, [{**rows[0], "p(Hallucination)": bad}, *rows[1:]])
     err = refused("compare", *places, truth)
     assert all(str(place / AWARE) in err for place in places[:2])
+
+
+# The systems' names
+
+
+def test_the_library_refuses_systems_on_other_gold(systems, tmp_path):
+    from shroom.evaluation.board import boards
+    from shroom.scoring.check import check
+
+    places, truth = systems
+    other = tmp_path / "other" / AWARE
+    rows = gold(60)
+    rows[0] = {**rows[0], "p(Hallucination)": 1.0, "label": "Hallucination"}
+    write_json(other, rows)
+    with pytest.raises(ShroomError, match="same gold"):
+        boards({"a": check(places[0], truth), "b": check(places[1], other.parent)})

@@ -353,6 +353,8 @@ def test_outputs_of_an_edition_that_ranks_by_the_mean(tmp_path):
     board = leaderboard(folder, truth, edition=edition)
     found = [(row.track, row.system, row.scores["accuracy"]) for row in board.rows if row.rank == 1]
     assert found == [("en", "b", 0.75), ("es", "a", 0.75), ("mean of 2 tracks", "b", 0.6875)]
+    with pytest.raises(ShroomError, match="the scoring output of only one submission"):
+        leaderboard(folder / "a", truth, edition=edition)
 
 
 TRACKS = {"tracks": (Track("en"), Track("es")), "splits": (Split("dev"),)}

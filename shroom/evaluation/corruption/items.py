@@ -39,6 +39,8 @@ class Edit:
     after: str
 
     def apply(self, text: str) -> str:
+        if text[self.start : self.end] != self.before:
+            raise ValueError(f"expected {self.before!r} at character {self.start} of the text")
         return text[: self.start] + self.after + text[self.end :]
 
 

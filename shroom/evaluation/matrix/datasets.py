@@ -140,9 +140,18 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
 
 
 def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], list[str]]:
-    paths, notes = list[Source](), list[str]()
+    """Return paths and notes; refuse files with the same content."""
+    paths, notes, contents = list[Source](), list[str](), set[bytes]()
     for spec in group:
         newest, older = _versions(spec)
+        for document in newest:
+            data = document.read(Problems())
+            if data in contents:
+                raise ShroomError(
+                    f"{document.file} has the same content as another file, so its items would "
+                    "count twice; remove one of the files"
+                )
+            contents.update([data] if data else [])  # of none, the data set's reader says why
         paths += [document.file for document in newest] if older else [spec.path]
         if older:
             names = ", ".join(document.base for document in older)

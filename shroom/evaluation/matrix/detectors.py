@@ -107,6 +107,8 @@ def _contender(text: str | Detector | Contender) -> Contender:
 
 
 def _content(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _content(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_content(item) for item in value]
     if isinstance(value, str) and Path(value).is_file():
@@ -135,7 +137,10 @@ class Store:
         run = replace(run, precision=run.precision or contender.precision)
         parts = contender.fingerprint[:16], digest_of(datapoints)[:16], run.precision
         key = "-".join(filter(None, parts))
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ShroomError(f"{self.folder}: cannot be created: {error.strerror}") from error
         with closing(inference.Store(self.folder / FILE, math.inf, run.note)) as cells:
             if known := cells.get(_SCOPE, [key]):
                 self.reused += 1

@@ -236,7 +236,10 @@ class Matrix(Result):
             "p is computed only once for identical items"
         )
         for row, cell in cells:
-            yield from (f"{row.detector} on {cell.dataset}: {note}" for note in cell.notes)
+            place = f"{row.detector} on {cell.dataset}"
+            yield from (f"{place}: {note}" for note in cell.notes)
+            if cell.ms_per_item is None:
+                yield f"{place}: the run was interrupted, so no time was measured"
 
 
 def floor(subject: Subject) -> dict[str, float | None]:
