@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import shutil
 import sys
+from functools import partial
 from inspect import cleandoc
+from itertools import chain
 from textwrap import indent
 from typing import Any, Callable
 
@@ -125,11 +127,8 @@ class Group(click.Group):
 class Verbs(click.Group):
     """The verbs under headings, whose modules are imported when a verb is called."""
 
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        return [name for lines in VERBS.values() for name in lines]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands:
             return None
         command: click.Command = importlib.import_module(f"shroom.cli.{cmd_name}").command
         return command
@@ -141,15 +140,18 @@ class Verbs(click.Group):
                 formatter.write_dl([*lines.items()], col_max=14)
 
 
-def verb(**settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    return click.command(cls=Command, **settings)
+verb = partial(click.command, cls=Command)
 
 
 def group(**settings: Any) -> Callable[[Callable[..., Any]], Group]:
     return click.group(cls=Group, **settings)
 
 
-@click.command(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=Verbs,
+    commands=[*map(click.Command, chain(*VERBS.values()))],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="shroom")
 def shroom() -> None:
     """Check, score and rank hallucination detectors on SHROOM and related tasks.

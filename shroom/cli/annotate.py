@@ -81,7 +81,7 @@ def _run(
     if dry_run:
         with kept(plan.partial, note, resume=True) as store:
             store.unfinished = True
-            click.echo(_rehearsal(plan.scorers, questions, store, run, form), nl=False)
+            click.echo(_rehearsal(plan.scorers, questions, store, run))
         return 0
     judgements = None
     if against is not None:
@@ -105,24 +105,18 @@ def _run(
     return 1
 
 
-def _rehearsal(
-    scorers: Sequence[Scorer], questions: list[Question], store: Store, run: Run, form: str
-) -> str:
+def _rehearsal(scorers: Sequence[Scorer], questions: list[Question], store: Store, run: Run) -> str:
     """Return the number of generations that each scorer would score, and their cost."""
     n_generations = sum(len(question.generation) for question in questions)
-    rows: list[dict[str, Any]] = []
     lines = [f"{counted(len(questions), 'question')}, {counted(n_generations, 'generation')}"]
     for scorer in scorers:
         work = Work.of(scorer, questions, store, run)
         n, known = len(work.missing), work.n_known
         cost = scorer.cost(work.missing) if n else ""
-        counts = {"scorer": scorer.name, "to_score": n, "known": known}
-        rows.append({**counts, "fields": list(scorer.fields), "cost": cost or None})
         scored_before = f", {known} already scored" if known else ""
         fields, price = ", ".join(scorer.fields), f"; {cost}" if cost else ""
         lines.append(f"{scorer.name}: {n} to score{scored_before} -> {fields}{price}")
-    summary = {"questions": len(questions), "generations": n_generations, "scorers": rows}
-    return json_text(summary) if form == "json" else "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements: Any) -> str:

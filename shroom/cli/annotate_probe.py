@@ -27,13 +27,12 @@ from shroom.cli.running import (
     shown_progress,
     watched,
 )
-from shroom.core.atomic_writing import check_targets, write_atomically
+from shroom.core.atomic_writing import write_atomically
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError, printable
 from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import Intervals
-from shroom.report.figure_files import FORMATS
 from shroom.scoring.result import Result
 
 _ABOUT = "Print a table, or one JSON object."
@@ -159,30 +158,18 @@ def _score(
 
 @command.command("report")
 @click.argument("folder", type=FOLDER)
-@result_options("folder", about=_ABOUT, output=False, html=True)
-@option("-o --output", "Also write a figure to this .svg, .pdf or .png file.", ON_DISK)
-def _report(folder: str, output: str | None) -> Result:
+@result_options("folder", about=_ABOUT, html=True)
+def _report(folder: str) -> Result:
     """Show the training results of the probe in FOLDER.
 
     Examples
     --------
     shroom annotate probe report my-probe --html probe.html
-    shroom annotate probe report my-probe -o layers.svg --format json
+    shroom annotate probe report my-probe --format json -o probe.json
     """
     from shroom.annotate.saved_probe import SavedProbe
-    from shroom.report.figure_files import file
 
-    kind = Path(output or ".svg").suffix.lower().removeprefix(".") or "svg"
-    if output is not None and kind not in FORMATS:
-        raise click.UsageError(f"{output}: the name must end in .svg, .pdf or .png")
-    saved = SavedProbe.load(Path(folder))
-    if output is not None:
-        from shroom.core.extras import require
-
-        check_targets([output], [folder])
-        require("report", "matplotlib")
-        write_atomically(output, file(saved.panels()["layers"], kind))
-    return saved
+    return SavedProbe.load(Path(folder))
 
 
 @contextmanager

@@ -64,10 +64,7 @@ def command(
         )
     chosen = edition_given(edition, gold, by_form=True)
     say(f"warning: edition: {printable(warning)}" for warning in warnings_of(chosen))
-    findings = [*_findings_of(gold, chosen)]
-    errors = [line for line, finding in findings if finding.severity == ERROR]
-    if data is None:  # otherwise the units may be in the data
-        say(f"warning: {line}" for line, finding in findings if finding.code == "unit-missing")
+    errors = [*_errors_of(gold, chosen)]
     say(errors)
     if errors and not options["allow"]:
         raise ShroomError(
@@ -102,14 +99,15 @@ def _check(file: str) -> int:
     return 0
 
 
-def _findings_of(gold: str, edition: Edition) -> Iterator[tuple[str, Any]]:
-    """Yield the findings of ``shroom gold check``, each with its line."""
+def _errors_of(gold: str, edition: Edition) -> Iterator[str]:
+    """Yield the errors that ``shroom gold check`` finds, each as a line."""
     from shroom.evaluation.gold_quality.quality import gold_quality
 
     with suppress(ShroomError):  # the build reports files that cannot be read
         for file in gold_quality(gold, edition=edition).files:
             for finding in file.findings:
-                yield f"{file.file}: {finding.about} [{finding.code}]", finding
+                if finding.severity == ERROR:
+                    yield f"{file.file}: {finding.about} [{finding.code}]"
 
 
 def _predicted(files: Mapping[str, bytes], edition: Edition) -> dict[str, bytes]:

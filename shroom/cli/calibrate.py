@@ -60,16 +60,9 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
     if given.calibrator is None:
         if gold is None:
             raise click.UsageError("expected SUBMISSION and GOLD, got 1 argument")
-        if given.method == "none" and not given.threshold:
-            raise click.UsageError(
-                "with both --method none and --no-threshold, there is nothing to fit; omit one "
-                "of the two"
-            )
         return _fit(submission, gold, given=given)
     for name in filter(is_given, _FITTING):
         raise click.UsageError(f"--{name} cannot be combined with --apply")
-    if given.in_sample and gold is None:
-        raise click.UsageError("--in-sample requires the argument GOLD")
     return _apply(submission, gold, given=given)
 
 

@@ -40,6 +40,7 @@ from shroom.scoring.editions.files import default
 from shroom.scoring.in_memory import as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import CSV, JSON, documents
+from shroom.scoring.tables import text
 
 
 @group()
@@ -170,7 +171,7 @@ def corrupt(
     path = f"{output.rstrip('/')}/corrupted.json" if Path(output).is_dir() else output
     counts = f"{corrupted.kept} faithful and {corrupted.inconsistent} inconsistent items"
     say([f"wrote {counts} to {path}"])
-    click.echo(corrupted.render("text"), nl=False, err=output == "-")
+    click.echo(text(corrupted.tables()), nl=False, err=output == "-")
 
 
 @command.command("convert")
@@ -217,10 +218,10 @@ def _convert(
         )
     if predictions is not None and form.predictions is not None:
         label, p = _predictions_for(rows, ", ".join(collection.files), predictions)
-        text = form.predictions(collection.records, label == 1, np.clip(p, 0, 1))
+        native = form.predictions(collection.records, label == 1, np.clip(p, 0, 1))
         if ending(output) == ".json":
-            text = as_json([json.loads(line) for line in text.split("\n") if line])
-        write_files(output, {f"{form.name}.pred.jsonl": text}, inputs)
+            native = as_json([json.loads(line) for line in native.split("\n") if line])
+        write_files(output, {f"{form.name}.pred.jsonl": native}, inputs)
         n = counted(len(collection.records), "record")
         say([f"wrote predictions for {n} to {output}"])
         return

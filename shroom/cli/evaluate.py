@@ -41,8 +41,7 @@ from shroom.scoring.result import Result
 )
 @option(
     "--runs",
-    "Folder for storing p for later runs.  [default: FILE.runs with -o FILE, otherwise the "
-    "user's cache]",
+    "Folder for storing p for later runs.  [default: the user's cache]",
     ShownPath(file_okay=False),
     metavar="FOLDER",
 )
@@ -68,10 +67,7 @@ def command(
     named = [path for subject in (*scored, *tuning) for path in subject.paths]
     models = [word for text in detectors for word in (text, text.partition("=")[2]) if word]
     targets.refuse_inputs(*named, *models)
-    beside = cache_folder("evaluate")
-    if targets.output not in (None, "-"):
-        beside = Path(f"{targets.output}.runs")
-    store = Store(Path(options["runs"] or beside))
+    store = Store(Path(options["runs"] or cache_folder("evaluate")))
     for subject in (*scored, *tuning):
         for text in subject.notes:
             note(text)

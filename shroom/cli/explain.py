@@ -40,8 +40,6 @@ def command(arguments: tuple[str, ...], edition: Edition, device: str, **options
     """
     detector, data = detector_and_data(arguments)
     number, index = options["number"], options["index"]
-    if number is not None and index is not None:
-        raise click.UsageError("--id and --index cannot be combined")
     from shroom.detectors.explain import explain
     from shroom.inference.run_settings import Run
     from shroom.report.explanation import ShownExplanation

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import time
 from pathlib import Path
 from typing import Any, cast
 
@@ -72,7 +70,6 @@ def command(
     about: dict[str, Any] = {"command": shlex.join(["shroom", "fit", *words])}
     items = TrainingItems.of(points)
     figures: dict[str, dict[str, float | None]] = {}
-    began = time.monotonic()
     with shown_progress("fitting") as report:
         chosen.report = lambda at: report(at.step, at.steps, f"loss {at.loss:.3f}")
         if folds:
@@ -80,8 +77,6 @@ def command(
             items, figures = chosen.cross_validate(by_file, folds)
             about |= {"out_of_fold": figures, "folds": folds}
         chosen.fit(points, [point.p for point in points])
-    about |= {"seconds": round(time.monotonic() - began)}
-    about |= {"machine": f"{os.cpu_count()} CPU cores"}
     chosen.remember(items)
     chosen.save(output, **about)
     if not figures:

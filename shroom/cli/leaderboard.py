@@ -9,7 +9,7 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import INPUT, METRIC_OPTION, PATH, TRIALS, interval_options, option
-from shroom.cli.result_options import Outcome, Targets, result_options
+from shroom.cli.result_options import Outcome, result_options
 from shroom.core.problems import printable
 
 
@@ -24,8 +24,7 @@ from shroom.core.problems import printable
 @result_options(
     "folder", "gold", about="Format of the leaderboard.", forms=("csv", "markdown"), html=True
 )
-@click.pass_obj
-def command(targets: Targets, /, folder: str, gold: str, **settings: Any) -> Outcome:
+def command(folder: str, gold: str, **settings: Any) -> Outcome:
     """Rank the submissions in FOLDER by their scores on GOLD, with confidence intervals.
 
     FOLDER contains submissions, or scoring outputs downloaded from Codabench.

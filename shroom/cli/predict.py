@@ -133,8 +133,6 @@ def command(
             "missing option '-o': specify a file or a folder for the predictions"
         )
     if recipe.detector == "judge" and ray is None and guess(data) == "felm":
-        if given.split:
-            raise ShroomError(f"{data}: FELM data have no splits; omit --split")
         _predict_segments(recipe.settings, data, output, dry_run=given.dry_run)
         return
     run = replace(run, precision=run.precision or recipe.precision, in_sample=given.in_sample)

@@ -102,15 +102,15 @@ def _rows(
     submissions: tuple[str, ...], gold: str, form: str, edition: Edition, track: str | None
 ) -> tuple[str, Problems]:
     """Return the rows of the items as CSV or JSON, and the problems of the inputs."""
-    from shroom.evaluation.board import boards, chosen
-    from shroom.evaluation.report import item_rows, items_as_csv
+    from shroom.evaluation.board import boards, chosen, items
+    from shroom.evaluation.report import items_as_csv
     from shroom.evaluation.submissions import read
     from shroom.scoring.result import joined
 
     refuse_other_kinds(edition)
     verdicts, problems = read(submissions, gold, edition=edition)
     tracks = chosen(boards(verdicts), track)
-    rows = item_rows(tracks)
+    rows = [item for board in tracks for item in items(board)]
     if form == "csv":
         return items_as_csv(rows), problems
     signature = joined(board.signature for board in tracks)

@@ -86,8 +86,6 @@ class DataSet:
         The views by name; the first is the default. Empty if no record is labelled.
     ending : str
         The ending of the file names.
-    is_linked : bool
-        Whether records refer to records in another file, so that all files are read together.
     predictions : callable or None
         ``(records, wrong, p) -> text``: writes a detector's predictions for the datapoints of any
         view in the native form. ``None`` if there is no native form.
@@ -101,7 +99,6 @@ class DataSet:
     summary: Summary = field(default_factory=Summary)
     views: Mapping[str, View[Any]] = field(default_factory=dict)
     ending: str = ".jsonl"
-    is_linked: bool = False
     predictions: Callable[[Sequence[Any], NDArray[np.bool_], NDArray[np.float64]], str] | None = (
         None
     )

@@ -141,7 +141,6 @@ def fetch(
     *,
     mirrors: Sequence[str] = (),
     force: bool = False,
-    timeout: float = TIMEOUT,
     report: Report = lambda *_: None,
 ) -> list[Stored]:
     """Download the missing files of a data set, and return all its files.
@@ -156,8 +155,6 @@ def fetch(
         URLs of copies of the cache, tried before the known URLs.
     force : bool
         Whether to download all files again and replace them.
-    timeout : float
-        Seconds to wait for a server that does not respond.
     report : callable
         Called with the bytes received, the bytes expected and the URL.
 
@@ -180,7 +177,7 @@ def fetch(
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory() as scratch:
-                run = _Run(folder, Path(scratch), timeout, report)
+                run = _Run(folder, Path(scratch), report)
                 for url, wanted in _attempts(name, missing, mirrors):
                     run.attempt(url, wanted)
         except OSError as error:
@@ -220,8 +217,8 @@ class _Unreachable(_Refusal):
 class _Run:
     """One call of :func:`fetch`."""
 
-    def __init__(self, folder: Path, scratch: Path, timeout: float, report: Report) -> None:
-        self.folder, self.scratch, self.timeout, self.report = folder, scratch, timeout, report
+    def __init__(self, folder: Path, scratch: Path, report: Report) -> None:
+        self.folder, self.scratch, self.report = folder, scratch, report
         self.stored: dict[str, Stored] = {}
         self.refusals: list[str] = []
         self.unreachable: set[str] = set()  # servers, which are not tried again
@@ -253,7 +250,7 @@ class _Run:
         is_archive = url in files[0].archives
         sha256, size = (None, None) if is_archive else (files[0].sha256, files[0].size)
         progress = _Progress(url, self.report, MOST if size is None else size)
-        path = _retrieve(url, sha256, self.scratch, self.timeout, progress)
+        path = _retrieve(url, sha256, self.scratch, progress)
         if not is_archive:
             return {sha256: path.read_bytes()}
         sizes = [file.size for file in files]
@@ -280,16 +277,14 @@ def members(path: Path, sizes: Sequence[int | None]) -> Iterator[bytes]:
                 yield stream.read()
 
 
-def _retrieve(
-    url: str, sha256: str | None, folder: Path, timeout: float, progress: _Progress
-) -> Path:
+def _retrieve(url: str, sha256: str | None, folder: Path, progress: _Progress) -> Path:
     """Return the downloaded content of a URL as a file in the folder, its hash checked."""
     import pooch
     import requests
 
     pooch.get_logger().setLevel("WARNING")
     headers = {"User-Agent": "shroom-kit"}
-    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=timeout, headers=headers)
+    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT, headers=headers)
     try:
         return Path(pooch.retrieve(url, sha256, path=folder, downloader=downloader))
     except (requests.ConnectionError, requests.Timeout) as error:

@@ -175,7 +175,6 @@ DATA_SET = DataSet(
         "Retrieval-Augmented Language Models, https://github.com/ParticleMedia/RAGTruth"
     ),
     read=read,
-    is_linked=True,
     summary=Summary(
         labels=fields("split", "quality", kind=Response),
         texts={

@@ -257,7 +257,7 @@ class Comparisons(Result):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of the intervals; all intervals are computed from resamples."""
+        """The settings of the intervals, which are all percentile intervals."""
         return self.intervals.to_dict(paired=True)
 
     @property

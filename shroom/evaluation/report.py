@@ -10,7 +10,7 @@ from typing import Any
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.board import Board, boards, chosen, hardest, items, ranked, texts
+from shroom.evaluation.board import Board, boards, chosen, hardest, ranked, texts
 from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.submissions import read
@@ -225,11 +225,6 @@ def _track(
             points = texts(board, gold)
     hard = [{**item, "point": points[item["row"]] if points else None} for item in hard]
     return TrackReport(board, systems, pairs, hard)
-
-
-def item_rows(boards: Sequence[Board]) -> list[dict[str, Any]]:
-    """Return a row for each item of each track, in the order of the gold."""
-    return [item for board in boards for item in items(board)]
 
 
 def items_as_csv(rows: Sequence[dict[str, Any]]) -> str:

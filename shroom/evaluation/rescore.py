@@ -176,7 +176,7 @@ class Rescoring(Result):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of the intervals, which are all bootstrap intervals."""
+        """The settings of the intervals, which are all percentile intervals."""
         return self.intervals.to_dict(paired=True)
 
 

@@ -76,12 +76,13 @@ class Intervals:
     def to_dict(self, *, paired: bool = False) -> dict[str, Any]:
         """Return the settings for JSON, under the key ``intervals``; empty for no intervals.
 
-        Intervals of differences between systems (``paired``) are always computed from resamples.
+        Intervals of differences between systems (``paired``) are always percentile intervals.
         """
         if not self.resamples:
             return {}
         settings = {key: value for key, value in vars(self).items() if value != ""}
-        return {"intervals": settings if paired else {**settings, "shares": "wilson"}}
+        methods = {"method": METHODS[0]} if paired else {"shares": "wilson"}
+        return {"intervals": {**settings, **methods}}
 
 
 #: A thousand resamples with percentile intervals, and no intervals.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -47,25 +46,15 @@ class ShownExplanation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         it = self.explanation
-        words = zip(it.words, it.spans, it.weights)
-        return {
-            "detector": self.detector,
-            **self.about,
-            "p": it.p,
-            "in_sample": it.in_sample,
-            "threshold": self.threshold,
-            "label": self.label,
-            "hyp": it.hyp,
-            "premises": list(it.premises),
-            "words": [
-                {"text": word, "start": start, "end": end, "weight": weight}
-                for word, (start, end), weight in words
-            ],
-        }
+        words = [
+            {"text": word, "start": start, "end": end, "weight": weight}
+            for word, (start, end), weight in zip(it.words, it.spans, it.weights)
+        ]
+        p = {"p": it.p, "in_sample": it.in_sample, "threshold": self.threshold, "label": self.label}
+        texts = {"hyp": it.hyp, "premises": [*it.premises], "words": words}
+        return {"detector": self.detector, **self.about, **p, **texts}
 
     def render(self, form: str) -> str:
-        if form == "json":
-            return json.dumps({"verdict": self.verdict, **self.to_dict()}, indent=1) + "\n"
         shown = {"text": _printed, "html": as_page}.get(form)
         return super().render(form) if shown is None else shown(self)
 

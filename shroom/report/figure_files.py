@@ -23,11 +23,12 @@ _METADATA = {
 }
 #: The formats of figure files.
 FORMATS = tuple(_METADATA)
-_CM = 1 / 2.54
 #: Inches: the width of a panel in a page, so that its letters can be read on a phone.
 _IN_PAGE = 3.1
-#: Inches: the least width of a panel in a file.
-_LEAST = 3.0
+#: Inches: the width of a figure in a file, and the least width of a panel in it.
+_IN_FILE, _LEAST = 16 / 2.54, 3.0
+#: Dots per inch of a PNG.
+_DPI = 300
 #: Inches: the width of a plot in a notebook.
 _PLOT_WIDTH = 5.5
 #: Inches: the height of a forest plot without rows, and of a row.
@@ -78,29 +79,28 @@ def inline(panel: Panel, prefix: str) -> str:
     with _settings({"svg.fonttype": "none"}):
         figure = _figure(_IN_PAGE, _height(panel, _IN_PAGE))
         _draw(figure.subplots(), panel)
-        data = _saved(figure, "svg", 72)
+        data = _saved(figure, "svg")
     return _for_page(data.decode(), panel, prefix)
 
 
-def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 300) -> bytes:
-    """Return a figure of ``width`` cm with as many panels side by side as fit."""
+def file(panels: Sequence[Panel], form: str) -> bytes:
+    """Return a figure with as many panels side by side as fit."""
     drawn = [panel for panel in panels if panel.draw is not None]
     if not drawn:
         raise ShroomError("nothing can be drawn: " + "; ".join(panel.about for panel in panels))
-    inches = width * _CM
-    columns = min(len(drawn), max(1, int(inches / _LEAST)))
-    heights = [_height(panel, inches / columns) for panel in drawn]
+    columns = min(len(drawn), int(_IN_FILE / _LEAST))
+    heights = [_height(panel, _IN_FILE / columns) for panel in drawn]
     rows = [0.3 + max(heights[i : i + columns]) for i in range(0, len(drawn), columns)]
     several = len({panel.track for panel in drawn}) > 1
     with _settings({"figure.facecolor": LIGHT["paper"], "svg.fonttype": "path"}):
-        figure = _figure(inches, sum(rows))
+        figure = _figure(_IN_FILE, sum(rows))
         grid = figure.subplots(len(rows), columns, squeeze=False).ravel()
         for axes, panel in zip(grid, drawn):
-            title = shortened(panel.title, round(10 * inches / columns))
+            title = shortened(panel.title, round(10 * _IN_FILE / columns))
             _draw_titled(axes, panel, title + (f"\n{panel.track}" if several else ""))
         for axes in grid[len(drawn) :]:
             axes.set_axis_off()
-        return _saved(figure, form, dpi)
+        return _saved(figure, form)
 
 
 def on_axes(panel: Panel, axes: Any = None) -> Any:
@@ -155,13 +155,13 @@ def _draw(axes: Any, panel: Panel) -> None:
     panel.draw(axes)
 
 
-def _saved(figure: Any, form: str, dpi: int) -> bytes:
+def _saved(figure: Any, form: str) -> bytes:
     metadata: Any = dict.fromkeys(_METADATA[form])
     stream = io.BytesIO()
     with warnings.catch_warnings():
         # Missing letters are drawn as boxes in files; a page uses the reader's fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure.savefig(stream, format=form, dpi=dpi, metadata=metadata)
+        figure.savefig(stream, format=form, dpi=_DPI, metadata=metadata)
     return stream.getvalue()
 
 

@@ -51,19 +51,9 @@ def page(report: Report, command: str) -> str:
     warnings = [*(problem.sentence for problem in report.warnings), *report.unsliced]
     plots = _plots(report.tracks)
     several = any(track.comparisons for track in report.tracks)
-    sections = {
-        "Scores": True,
-        "Comparison": several,
-        "Slices": True,
-        "Plots": plots,
-        "Hardest items": plots,
-        "Warnings": warnings,
-        "How to reproduce": True,
-    }
     content = _template(report.tracks[0].board.edition.file_labels).render(
         version=__version__,
         command=command,
-        contents=[(title, title.split()[-1].lower()) for title, it in sections.items() if it],
         how=how_made(report),
         names=report.systems,
         plots=plots,

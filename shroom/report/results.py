@@ -41,11 +41,10 @@ _STYLE = f"""<style>
 
 def page(result: Result) -> str:
     parts = html.sections(result.with_verdict(result.page_tables()))
-    place = result.figures_after
-    if place is not None:
+    if result.figures_after is not None:
         require("report", "matplotlib")
         drawn = figures([panel for kind in result.panels().values() for panel in kind])
-        parts.insert(place + bool(result.verdict), drawn)
+        parts.insert(result.figures_after + bool(result.verdict), drawn)
     return html.page(result.heading, "".join(parts), script=script())
 
 

@@ -23,8 +23,6 @@ _FULL: Any = {"color": _ACCENT, "clip_on": False}
 _HOLLOW: Any = {"color": _SECOND, "markerfacecolor": "none", "clip_on": False}
 #: Caption of each figure, and the function that draws it.
 Drawing = tuple[str, Callable[[Any], None]]
-#: A curve with more steps is drawn at this many places.
-_PLACES = 401
 #: The number of sizes of dots, and of bins of p.
 _SIZES, _BINS = 12, 20
 
@@ -88,9 +86,6 @@ def _threshold(system: SystemReport) -> Drawing:
         f"{number(floor)}."
     )
     places, values = curve.thresholds, curve.accuracies
-    if len(places) > _PLACES:
-        places = np.linspace(0, 1, _PLACES)
-        values = np.array([curve.at(place) for place in places.tolist()])
     places, values = np.append(places, 1.0), np.append(values, values[-1])
 
     def draw(axes: Any) -> None:

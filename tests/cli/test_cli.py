@@ -104,6 +104,7 @@ def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
+        ("scor S S", "Did you mean 'score'?"),
         ("check S --gold S --data S", "use either --gold or --data"),
         ("compare - - S", "only one input can be stdin (-)"),
         ("compare S S S --trials 0", "--trials"),

@@ -20,7 +20,7 @@ COMMANDS = (
     "report mine.json other.json gold.json --format csv",
     "report mine.json other.json gold.json -o report.html",
     "predict lexical gold.json -o pred.json",
-    "evaluate lexical --on semeval2024=gold.json -o matrix",
+    "evaluate lexical --on semeval2024=gold.json --runs matrix.runs -o matrix",
     "bundle --gold golds -o bundle --no-predictions",
     "bundle --check bundle/codabench.zip",
     "edition init -o rules/edition.toml",

@@ -232,7 +232,7 @@ def test_a_server_that_cannot_be_reached_is_tried_once_for_all_files(
     assert [url.startswith(dead_url) for url in opened] == [True, False, False, False]
 
 
-def test_a_server_that_is_silent_at_the_start_or_in_the_middle(start, publish):
+def test_a_server_that_is_silent_at_the_start_or_in_the_middle(start, publish, monkeypatch):
     released = threading.Event()
 
     def stall(handler):
@@ -242,8 +242,9 @@ def test_a_server_that_is_silent_at_the_start_or_in_the_middle(start, publish):
 
     silent, stalled = start(lambda _: lambda _: released.wait(5)), start(lambda _: stall)
     folder = publish(f"{silent.url}/x", f"{stalled.url}/y")
+    monkeypatch.setattr("shroom.datasets.download.TIMEOUT", 0.1)
     with pytest.raises(ShroomError) as refused:
-        fetch("felm", timeout=0.1)
+        fetch("felm")
     released.set()
     assert f"{silent.url}/x cannot be reached: Read timed out" in str(refused.value)
     assert f"{stalled.url}/y cannot be reached: Read timed out" in str(refused.value)

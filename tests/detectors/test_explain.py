@@ -252,7 +252,6 @@ NO_IDS = json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"
         ([ONE], (), 0, ""),  # the only one
         ([{**ONE, "hyp": ""}], (), 1, "has no words"),
         ([{**ONE, "src": "", "tgt": " "}], (), 1, "both empty"),
-        (ROWS, ("--id", 3, "--index", 0), 2, "--id and --index cannot be combined"),
         (ROWS, ("--id", 3, "-o", "x.html", "--html", "x.html"), 2, "a separate file"),
         (ROWS, ("--id", 30, "--html", "{data}"), 1, "never overwritten"),
     ],

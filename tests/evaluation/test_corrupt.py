@@ -38,9 +38,9 @@ def some(*args, **more):
     return found
 
 
-def corrupted(points, *args, **settings):
+def corrupted(points, methods=tuple(METHODS), seed=0, *, even=False):
     """Return each corruption with its faithful datapoint."""
-    made = corruptions([*map(Item, points)], *args, **settings)
+    made = corruptions([*map(Item, points)], methods, seed, even=even)
     return [(own, one) for own, of_item in zip(points, made, strict=True) for one in of_item]
 
 

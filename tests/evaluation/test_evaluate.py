@@ -373,12 +373,10 @@ def test_p_that_is_out_of_range_is_refused_and_not_stored(refused, constant, run
     assert not list(runs.glob("*.partial"))
 
 
-def test_results_lie_beside_the_output_or_in_the_cache(done, tmp_path, monkeypatch):
+def test_results_lie_in_the_cache(done, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     done("evaluate", "lexical", "--on", VAL, "--no-ci")
     assert len(list((tmp_path / "cache" / "shroom" / "evaluate").iterdir())) == 1
-    done("evaluate", "lexical", "--on", VAL, "--no-ci", "-o", tmp_path / "m.txt")
-    assert stored(tmp_path / "m.txt.runs") == 1
 
 
 @pytest.mark.parametrize(

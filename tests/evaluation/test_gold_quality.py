@@ -144,13 +144,6 @@ def test_each_fault_is_found_with_its_number(tmp_path, kind, places, values, exp
     assert bool(quality.errors) == any(CHECKS[code].severity == "error" for code in expected)
 
 
-@pytest.mark.parametrize("unit", ["question", "topic"])
-def test_units_are_looked_for_under_the_keys_of_the_file(tmp_path, unit):
-    edition = replace(ASPECTS, item=replace(ASPECTS.item, unit=unit))
-    quality = checked(tmp_path / "gold.json", answers(), edition)
-    assert counts(quality) == ({} if unit == "question" else {"unit-missing": 40})
-
-
 MISSING = '12 items without the key "answer", which the edition specifies; got keys '
 SWAPPED = (
     "12 items whose label contradicts p [label-p]",

@@ -403,11 +403,9 @@ def test_a_broken_calibrator_is_told(fitted, refused, tmp_path, content):
         ("--apply C S -o C", "which is never overwritten"),
         ("S G", "Missing option '-o'"),
         ("- - -o O", "only one input"),
-        ("S G -o O --method none --no-threshold", "there is nothing to fit"),
         ("--apply C S -o O --method isotonic", "--method cannot be combined with --apply"),
         ("--apply C S -o O --no-threshold", "cannot be combined with --apply"),
         ("--apply C S -o O --folds 5", "--folds cannot be combined with --apply"),
-        ("--apply C S -o O --in-sample", "requires the argument GOLD"),
     ],
 )
 def test_wrong_command_lines(fitted, shroom, tmp_path, arguments, sentence):

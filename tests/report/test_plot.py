@@ -48,14 +48,14 @@ def drawn(kind, report):
 def test_every_kind_as_a_file(found, kind, form):
     panels = report_plots.panels(kind, found)
     assert {panel.track for panel in panels} == {"val model-agnostic", "val model-aware"}
-    data = figure_files.file(panels[:1], form, width=8, dpi=40)
+    data = figure_files.file(panels[:1], form)
     assert data.startswith(STARTS[form])
-    assert data == figure_files.file(panels[:1], form, width=8, dpi=40)
+    assert data == figure_files.file(panels[:1], form)
     assert not re.search(rb"20\d\d-\d\d-\d\dT|CreationDate|<dc:date>", data)
     if form == "svg":
         assert not re.search(rb"\bnan\b", data)
         width = float(ET.fromstring(data).attrib["width"].removesuffix("pt"))  # noqa: S314
-        assert width == pytest.approx(8 / 2.54 * 72, abs=0.1)
+        assert width == pytest.approx(16 / 2.54 * 72, abs=0.1)
 
 
 @pytest.mark.parametrize(("p", "colour"), [(0.062, "paper"), (0.04, "accent")])

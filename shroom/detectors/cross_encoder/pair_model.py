@@ -113,13 +113,13 @@ class PairModel(nn.Module):
         for layer in self.layers()[bottom:]:
             layer.requires_grad_()
 
-    def groups(self, rate: float, decay: float = 0.01) -> Iterator[dict[str, Any]]:
+    def groups(self, rate: float) -> Iterator[dict[str, Any]]:
         """Yield AdamW's parameter groups: the head learns ten times faster than the encoder."""
         trained = [p for p in self.encoder.parameters() if p.requires_grad]
         others = [p for name, p in self.named_parameters() if not name.startswith("encoder.")]
-        yield {"params": [p for p in trained if p.ndim > 1], "lr": rate, "weight_decay": decay}
+        yield {"params": [p for p in trained if p.ndim > 1], "lr": rate, "weight_decay": 0.01}
         yield {"params": [p for p in trained if p.ndim < 2], "lr": rate, "weight_decay": 0.0}
-        yield {"params": others, "lr": 10 * rate, "weight_decay": decay}
+        yield {"params": others, "lr": 10 * rate, "weight_decay": 0.01}
 
 
 @dataclass

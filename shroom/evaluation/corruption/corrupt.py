@@ -17,7 +17,6 @@ from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
 from shroom.evaluation.corruption.items import Edit, Item, Pool, draws, normalised
 from shroom.scoring.in_memory import row_of
-from shroom.scoring.result import Result
 from shroom.scoring.tables import Table
 
 #: The method that does not depend on the language.
@@ -62,11 +61,7 @@ def is_faithful(point: Datapoint, *, assume_faithful: bool = False) -> bool:
 
 
 def corruptions(
-    items: Sequence[Item],
-    methods: Sequence[str] = tuple(METHODS),
-    seed: int = 0,
-    *,
-    even: bool = False,
+    items: Sequence[Item], methods: Sequence[str], seed: int, *, even: bool
 ) -> list[list[Corruption]]:
     """Return the corruptions of each item, one by each method, or with ``even`` one at most.
 
@@ -125,8 +120,8 @@ def _share(some: frozenset[str], among: frozenset[str]) -> float:
     return len(some & among) / len(some)
 
 
-@dataclass(frozen=True, repr=False)
-class CorruptedData(Result):
+@dataclass(frozen=True)
+class CorruptedData:
     """The rows of faithful items, each followed by its corrupted versions, and their numbers."""
 
     rows: list[dict[str, Any]]
@@ -134,10 +129,6 @@ class CorruptedData(Result):
     faithful: int
     by_method: dict[str, int]
     seed: int
-    keys = ("items", "faithful", "kept", "seed", "inconsistent", "by_method")
-
-    def __repr__(self) -> str:
-        return f"CorruptedData({self.kept} faithful, {self.inconsistent} inconsistent)"
 
     @property
     def inconsistent(self) -> int:
@@ -159,12 +150,7 @@ class CorruptedData(Result):
 
 
 def corrupted_data(
-    items: Sequence[Item],
-    methods: Sequence[str] = tuple(METHODS),
-    seed: int = 0,
-    *,
-    even: bool = False,
-    assume_faithful: bool = False,
+    items: Sequence[Item], methods: Sequence[str], seed: int, *, even: bool, assume_faithful: bool
 ) -> CorruptedData:
     """Return the faithful ones of some items with their corrupted versions.
 

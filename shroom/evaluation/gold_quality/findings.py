@@ -39,7 +39,6 @@ _WARNINGS = {
     "shared-near": "check the pair, and remove the item from one of the splits",
     "shared-input": "put all items with the same input into one split",
     "shared-answer": "find out which of the two files is right",
-    "unit-missing": "put the data file next to the gold file, or add the key to the gold rows",
     "annotator-constant": "check this annotator's work",
     "annotator-random": "check this annotator's work",
 }

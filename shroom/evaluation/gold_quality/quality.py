@@ -234,7 +234,7 @@ def gold_quality(
     near = bool(others) and can_look_for_near()
     qualities = []
     for file in files:
-        name, pairs, contradictions = file.split_and_track, [], [*_without_units(file, files)]
+        name, pairs, contradictions = file.split_and_track, list[Shared](), list[Finding]()
         for other in others:
             is_named, other_name = other.place in named, other.split_and_track
             is_version = name == other_name != ("", "") and not is_named
@@ -251,17 +251,6 @@ def gold_quality(
                 contradictions.append(_contradiction(file, other, pair))
         qualities.append(_of_file(file, pairs, contradictions, settings))
     return GoldQuality(qualities, settings, near, problems)
-
-
-def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> Iterator[Finding]:
-    """Yield a finding if the edition has units but neither the gold nor its data has them."""
-    key = file.edition.item.unit
-    own = {theirs: ours for ours, theirs in file.edition.item.keys.items()}.get(key, key)
-    alike = [it for it in files if it.split_and_track == file.split_and_track]
-    if key and file.is_annotated and all(row.get(own) is None for it in alike for row in it.rows):
-        items = counted(len(file.rows), "item")
-        about = f'{items} without "{key}", so the intervals assume that items are independent'
-        yield Finding("unit-missing", len(file.rows), about)
 
 
 def _contradiction(file: GoldFile, other: GoldFile, pair: Shared) -> Finding:
