@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shroom.core import archives, json_reading
-from shroom.core.problems import Problems, Stopped, show
+from shroom.core.problems import Problems, Stopped
 from shroom.scoring import row_reader
 from shroom.scoring.check import check
 from shroom.scoring.editions.files import default
