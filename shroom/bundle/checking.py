@@ -27,6 +27,10 @@ Table = dict[str, Any]
 Tables = list[tuple[str, Table]]
 Breaches = Iterator[tuple[str, str]]
 FILE = "competition.yaml"
+#: The largest ``competition.yaml`` in bytes.
+MAX_YAML = 1 << 20
+#: The most values of a competition, repeated ones counted each time; few have a thousand.
+MAX_VALUES = 20_000
 #: The first bytes of the images that the platform accepts: PNG, JPEG, GIF and WebP.
 _IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
 _METADATA = ("metadata.yaml", "metadata")
@@ -143,6 +147,8 @@ class Contents:
         self.file = file if isinstance(source, bytes) else os.fspath(source)
         self.problems = Problems()
         archive = io.BytesIO(source) if isinstance(source, bytes) else Path(source)
+        if isinstance(archive, Path) and not archive.is_file():
+            raise ShroomError(f"{self.file} is not a zip file; zip the files of the bundle")
 
         @functools.cache
         def member(name: str) -> bytes | None:
@@ -205,7 +211,10 @@ def described(contents: Contents) -> dict[str, Any]:
         near = [name for name in contents.files if name.endswith(f"/{FILE}")]
         got = f"{show(near[0])}; zip the files, not their folder" if near else "none"
         raise ShroomError(f"expected this file at the top level of the bundle, got {got}")
-    data = _parsed(contents.files[FILE]() or b"")
+    content = contents.files[FILE]() or b""
+    if len(content) > MAX_YAML:
+        raise ShroomError(f"expected at most {MAX_YAML} bytes, got {len(content)}")
+    data = _parsed(content)
     if not isinstance(data, dict):
         raise ShroomError(f"expected keys and values, got {show(data)}")
     if data.get("version") not in (2, "2"):
@@ -222,10 +231,25 @@ def _parsed(content: bytes) -> Any:
     import yaml
 
     try:
-        return yaml.safe_load(content.decode("utf-8"))
+        text = content.decode("utf-8")
+        _refuse_multiplied(yaml.compose(text, Loader=yaml.SafeLoader))
+        return yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         reason = " ".join(printable(str(error)).split())
         raise ShroomError(f"expected YAML in UTF-8, got other text: {reason}") from error
+
+
+def _refuse_multiplied(root: Any) -> None:
+    """Raise an error if aliases multiply the number of values beyond ``MAX_VALUES``."""
+    nodes, count = [root] if root else [], 1
+    while nodes:
+        children = nodes.pop().value
+        if isinstance(children, list):
+            count += len(children)
+            if count > MAX_VALUES:
+                raise ShroomError(f"expected at most {MAX_VALUES} values, got more")
+            for child in children:  # an entry of a list, or the key and value of a mapping
+                nodes += child if isinstance(child, tuple) else [child]
 
 
 def _dates_as_text(phases: Any) -> None:
@@ -277,6 +301,12 @@ def _task_indexes(data: Table) -> Breaches:
                 yield f"{place}.tasks[{number}]", f"expected the index of a task, got {show(index)}"
 
 
+def _questions(data: Table) -> Breaches:
+    for key, question in (data.get("fact_sheet") or {}).items():
+        if str(question["key"]) != key:
+            yield f"fact_sheet.{key}.key", f"expected {show(key)}, got {show(question['key'])}"
+
+
 def _phase_order(data: Table) -> Breaches:
     phases = sorted(_tables(data, "phases"), key=lambda phase: float(phase[1].get("index", 0)))
     for place, phase in phases[:1]:
@@ -310,4 +340,4 @@ def _column_indexes(data: Table) -> Breaches:
 
 
 #: The platform refuses a bundle that breaks one of these rules.
-REFUSED = (_doubled, _task_indexes, _phase_order, _column_indexes)
+REFUSED = (_doubled, _task_indexes, _questions, _phase_order, _column_indexes)

@@ -83,6 +83,10 @@ def command(
     for name, content in files.items():
         click.echo(f"{Path(output) / name}  {len(content)} bytes")
     uploaded, kept = (Path(output) / name for name in files)
+    missing = [name for name in ("data", "terms") if name not in chosen.pages]
+    if missing:
+        pages = " and ".join(f"pages.{name}" for name in missing)
+        note(f"the bundle contains the kit's notes to organisers; set {pages} in the edition")
     say([f"next: upload {uploaded} to Codabench (Benchmarks, Management, Upload)"])
     if any(phase.blind for phase in chosen.phases):
         say([f"keep {kept}: you need it to reveal the scores of a blind phase"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import stat
 import zipfile
 import zlib
@@ -41,19 +40,23 @@ _TAR = "a tar archive"
 _FORMATS: dict[str, tuple[str, tuple[str, ...], tuple[bytes, ...]]] = {
     "a Parquet file": (_AS_RECORDS, (".parquet", ".pq"), (b"PAR1",)),
     "a Feather or Arrow file": (_AS_RECORDS, (".feather", ".arrow"), (b"ARROW1", b"FEA1")),
+    "an old Excel or Word file": ("save it as CSV", (".xls", ".doc"), (b"\xd0\xcf\x11\xe0",)),
     "an Excel workbook": ("save it as CSV", (".xlsx", ".xlsm", ".xlsb"), ()),
     _TAR: (_AS_ZIP, (".tar", ".tar.gz", ".tgz"), ()),
     "an xz file": (_AS_ZIP, (".xz",), (b"\xfd7zXZ\0",)),
     "a Zstandard file": (_AS_ZIP, (".zst", ".zstd"), (b"\x28\xb5\x2f\xfd",)),
+    "a bzip2 file": (_AS_ZIP, (".bz2",), (b"BZh",)),
+    "a 7-Zip archive": (_AS_ZIP, (".7z",), (b"7z\xbc\xaf\x27\x1c",)),
+    "a RAR archive": (_AS_ZIP, (".rar",), (b"Rar!\x1a\x07",)),
+    "an HDF5 file": (_AS_JSON, (".h5", ".hdf5"), (b"\x89HDF",)),
+    "an SQLite database": (_AS_JSON, (".sqlite", ".db"), (b"SQLite format 3\0",)),
+    "a PDF": (_AS_JSON, (".pdf",), (b"%PDF",)),
     "a pickle, which is never opened because it could run code": (
         _AS_JSON,
         (".pkl", ".pickle"),
         (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
     ),
 }
-
-#: Bytes that no text has.
-_BINARY = re.compile(rb"[\x01-\x08\x0e-\x1f]")
 
 #: The name of each file in messages, its own name, and its path or bytes.
 Members = Iterator[tuple[str, str, Union[Path, bytes]]]
@@ -84,7 +87,7 @@ def format_of(data: bytes, name: str = "") -> str | None:
         is_named = not data and name.lower().endswith(endings)
         if (form == _TAR) if is_tar else (is_named or data.startswith(starts)):
             return f"{form} ({advice})"
-    return f"a binary file ({_AS_JSON})" if _BINARY.search(data, 0, 8) else None
+    return None
 
 
 def is_absurd(size: int, packed: int) -> bool:
@@ -160,7 +163,8 @@ def _in_folder(folder: Any, file: str, problems: Problems, selection: Selection)
 def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -> Members:
     with _refusal_reported(file, problems), zipfile.ZipFile(archive) as opened:
         infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
-        if any(info.filename.startswith("xl/") for info in infos):
+        names = {info.filename for info in infos}
+        if "[Content_Types].xml" in names and any(name.startswith("xl/") for name in names):
             raise other_format(str(format_of(b"", ".xlsx")))
         _check_number(infos, MAX_MEMBERS)
         room = selection.most

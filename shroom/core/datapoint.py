@@ -163,6 +163,8 @@ def pair(premise: str, hypothesis: str, p: float | None = None, model: str = "")
     ('Two cats.', 'Hallucination')
     """
     label = None
+    if p is not None and not 0 <= p <= 1:
+        raise ShroomError(f"the p of a datapoint must be a number from 0 to 1, got {p}")
     if p is not None:
         label = Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION
     return Datapoint(hypothesis, premise, "", Task.TS, Reference.SRC, model, label=label, p=p)

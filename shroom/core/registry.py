@@ -65,6 +65,9 @@ class Registry(UserDict[str, Entry]):
                     f"no {self.kind} '{printable(name)}'; specify the import path of your "
                     f"{self.kind}: {printable(module)}{printable(rest) or ':NAME'}"
                 )
+            if self._group and re.fullmatch(r"(\w+\.)+[A-Z]\w*", name):
+                path = ":".join(name.rsplit(".", 1))
+                raise UnknownName(f"no {self.kind} '{name}'; an import path has a colon: {path}")
             raise unknown_name(self.kind, name, self)
         owners = ["the kit"] if name in self.data else []
         owners += [entry.package for entry in self._others.get(name, ())]

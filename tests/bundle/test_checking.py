@@ -105,6 +105,14 @@ def test_all_faults_are_found_at_once():
     assert len(lines) == len(places)
 
 
+BOMB = "l0: &l0 [x, x]\n" + "".join(
+    f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 10)}]\n" for n in range(1, 21)
+)
+MERGED = "m0: &m0 {a: 1, b: 2}\n" + "".join(
+    f"m{n}: &m{n} {{<<: [{', '.join([f'*m{n - 1}'] * 9)}]}}\n" for n in range(1, 12)
+)
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [
@@ -117,9 +125,11 @@ def test_all_faults_are_found_at_once():
         ("version: 3", "version: expected 2, got 3"),
         ("title: Of CodaLab", "version: expected 2, got none; the kit can check only"),
         (b"title: \xff", "expected YAML in UTF-8"),
-        ("version: 2\ntitle: &v [*v]", "Circular reference"),
+        ("version: 2\ntitle: &v [*v]", "expected at most 20000 values, got more"),
+        (BOMB + "version: 2\nphases: *l20", "expected at most 20000 values, got more"),
+        (MERGED, "expected at most 20000 values, got more"),
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_what_cannot_be_read_is_one_line(text, part):
     (line,) = check(zip_of(text)).refused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -9,7 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.problems import EachRow, Problem, UnknownName, nearest, printable, show
+from shroom.core.problems import (
+    EachRow,
+    Problem,
+    ShroomError,
+    UnknownName,
+    nearest,
+    printable,
+    show,
+)
 from shroom.core.registry import Entry, Registry
 from shroom.metrics.base import Metric
 from shroom.scoring.editions.edition import Edition
@@ -153,4 +162,8 @@ def with_ranking_metrics(
     for metric in [metrics] if isinstance(metrics, str) else metrics:
         names += kind.metric_names(edition) if metric == "all" else [metric]
     further = (kind.metric(m, edition) if isinstance(m, str) else m for m in names)
-    return tuple(dict.fromkeys((*ranking, *further)))
+    every = tuple(dict.fromkeys((*ranking, *further)))
+    for name, count in Counter(metric.name for metric in every).items():
+        if count > 1:
+            raise ShroomError(f"two metrics have the name '{name}'; give your metric another name")
+    return every
