@@ -18,7 +18,7 @@ from shroom.cli.annotate_probe import command as probe_group
 from shroom.cli.annotate_probe import scored
 from shroom.cli.options import FILE, INPUT, flag, format_option, option
 from shroom.cli.output import json_text, note, read_aloud, say, say_alike
-from shroom.cli.running import RESUME, run_options
+from shroom.cli.running import RESUME, is_finished, run_options
 from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.printing import counted
 from shroom.datasets.dreamcatcher import Question
@@ -89,6 +89,8 @@ def _run(
 
         judgements = read_judgements(against)
         judged(questions, judgements)  # before hours of scoring
+    elif plan.scorers and is_finished(plan.outputs["output"], plan.partial, resume=resume):
+        return 0
     with scored(plan.scorers, questions, plan.partial, run, resume=resume) as result:
         ranked = plan.ranker.rank(result.questions) if plan.ranker else None
         for key, path in plan.outputs.items():

@@ -37,6 +37,7 @@ from shroom.cli.running import (
     MAX_COST,
     RESUME,
     SETTINGS,
+    is_finished,
     partial_of,
     resumable,
     run_options,
@@ -165,6 +166,8 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
     rows = read_aloud(read_rows, *questions)
     items = [wanted.items(row["question"]) for row in rows]
     every = [item for row in items for item in row]
+    if not job.dry_run and is_finished(job.output, job.path, resume=job.resume):
+        return 0
     with job.kept(run) as (run, store):
         n = counted(len(rows), "question")
         if job.dry_run:

@@ -21,6 +21,7 @@ from shroom.cli.result_options import result_options
 from shroom.cli.running import (
     RESUME,
     if_interrupted,
+    is_finished,
     partial_of,
     resumable,
     run_options,
@@ -147,6 +148,8 @@ def _score(
     partial = partial_of(output, [*questions, probe])
     scorer = Probe(probe, **model)
     rows = read_aloud(read, *questions)
+    if is_finished(output, partial, resume=resume):
+        return 0
     with scored([scorer], rows, partial, run, resume=resume) as result:
         write_atomically(output, write(result.questions))
     reasons = {failure.question: failure.reason for failure in result.failed}

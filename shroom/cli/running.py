@@ -119,6 +119,15 @@ def partial_of(output: str, inputs: Iterable[str]) -> Path:
     return partial
 
 
+def is_finished(output: str | Path, partial: str | Path, *, resume: bool) -> bool:
+    """Return whether the run to resume has ended, and report it."""
+    is_ended = resume and Path(output).exists() and not Path(partial).exists()
+    if is_ended:
+        why = "is complete, so there is nothing to resume"
+        say([f"{output} {why}; to run the command again, leave out --resume"])
+    return is_ended
+
+
 @contextmanager
 def resumable(
     path: str | Path, what: str, *, resume: bool, refuse: bool = False

@@ -284,7 +284,11 @@ def _retrieve(url: str, sha256: str | None, folder: Path, progress: _Progress) -
 
     pooch.get_logger().setLevel("WARNING")
     headers = {"User-Agent": "shroom-kit"}
-    downloader = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT, headers=headers)
+    # A server on this machine is not behind a proxy.
+    is_local = urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
+    proxies = {"proxies": {"http": None, "https": None, "all": None}} if is_local else {}
+    more = {"timeout": TIMEOUT, "headers": headers, **proxies}
+    downloader = pooch.HTTPDownloader(progressbar=progress, **more)
     try:
         return Path(pooch.retrieve(url, sha256, path=folder, downloader=downloader))
     except (requests.ConnectionError, requests.Timeout) as error:

@@ -229,8 +229,11 @@ def _read_predictions(
         size = len(record.response)
         found[record.id] = [(span.start, span.end) for span in spans]
         for number, (start, end) in enumerate(found[record.id]):
-            if not start < end <= size:
-                expected = f"a non-empty span of the answer, which has {size} characters"
+            if start < end and end > size:
+                expected = f"an end of at most {size}"
+                report.add("span-past-end", f"labels[{number}]", expected, f"{end}")
+            elif start >= end:
+                expected = "a non-empty span of the answer"
                 report.add("span-empty", f"labels[{number}]", expected, f"{start} to {end}")
     splits = {known[name].split for name in found} or {r.split for r in known.values()}
     judged = [r for r in known.values() if r.is_judged and r.split in splits]

@@ -203,6 +203,10 @@ def _csv_rows(document: Document, kind: type[Struct], problems: Problems) -> lis
             cells = [{key: _text(row.get(key, "")) for key in keys} for row in rows]
             return [from_cells(kind, row) for row in cells]
         reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
+        header = list(reader.fieldnames or ())
+        if len({*header}) < len(header):
+            problems.add("not-csv", document.file, "each column once", show(header))
+            return None
         for index, row in enumerate(reader):
             fits = None not in row and None not in row.values()
             items.append(from_cells(kind, row) if fits else BROKEN)

@@ -154,6 +154,11 @@ class Detector:
         """
         del annotation
         p, flagged = self.decide(datapoints, run)
+        p = check_p(p, len(datapoints), self.name)
+        if np.shape(flagged) != p.shape:
+            raise ShroomError(
+                f"the detector {self.name} must return a label for each of the {len(p)} datapoints"
+            )
         return label_columns(flagged, np.round(p, DECIMALS))
 
     @property

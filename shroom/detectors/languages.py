@@ -3,59 +3,22 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Collection
 from functools import lru_cache
+from pathlib import Path
 
 from shroom.detectors.arrays import Datapoints
 from shroom.detectors.base import Detector
 
-#: The scripts of languages, as Unicode names their letters; every other language has Latin ones.
-_SCRIPTS = {
-    **dict.fromkeys(("ru", "uk", "be", "bg", "sr", "mk", "kk", "mn"), ("CYRILLIC",)),
-    **dict.fromkeys(("ar", "fa", "ur", "ps"), ("ARABIC",)),
-    **dict.fromkeys(("hi", "mr", "ne", "sa"), ("DEVANAGARI",)),
-    **dict.fromkeys(("bn", "as"), ("BENGALI",)),
-    "gu": ("GUJARATI",),
-    "pa": ("GURMUKHI",),
-    "ta": ("TAMIL",),
-    "te": ("TELUGU",),
-    "kn": ("KANNADA",),
-    "ml": ("MALAYALAM",),
-    "si": ("SINHALA",),
-    "th": ("THAI",),
-    "el": ("GREEK",),
-    "he": ("HEBREW",),
-    "hy": ("ARMENIAN",),
-    "ka": ("GEORGIAN",),
-    "zh": ("CJK",),
-    "ja": ("CJK", "HIRAGANA", "KATAKANA"),
-    "ko": ("HANGUL", "CJK"),
-}
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _LATIN = "LATIN"
-_COMMON = {
-    "English": """
-        the of and to a in is that for it as was with be by on not he i this are or his from at
-        which but have an had they you were their one all we can her has there been if more when
-        will would who so no she other its may these what them than some him time into only could
-        do any my now such like our over me your how""",
-    # of languages in Latin letters; English does not have them
-    "others": """
-        und ist nicht ein eine einen einem einer mit für auf dem sich auch wird wurde sind zu im bei
-        nach oder aber durch hat dass et est une dans pour qui que sur avec pas les sont cette ses
-        aux il elle était été es una por para se su como fue más sus pero è che gli nel della sono
-        stato os em uma não é com seu foi mais och att det som är på för av till har inte med ett og
-        er til ikke ja sekä ei ovat oli hän että myös joka jotka mutta kun kuin tai sen vuonna ollut
-        ve bir bu için ile jest się nie na że je že jsou byl amb els és però eta izan dira het een
-        niet zijn wordt yang adalah dengan untuk este și care az egy hogy nem à au où là sí él""",
-    # English words that other languages have, too
-    "shared": "a i in on no so me an was as for at do to he or has will his all over",
-    # also parts of names, or English words
-    "particles": """
-        de la le el los las del di da du des von van der den das die un en al y e o lo""",
-}
-_ENGLISH, _OTHERS, _SHARED, _PARTICLES = (frozenset(words.split()) for words in _COMMON.values())
+#: The languages of each other script, as Unicode names its letters.
+_SCRIPTS = {script: codes.split() for script, codes in _DATA["scripts"].items()}
+_NOT_LATIN = {code for codes in _SCRIPTS.values() for code in codes}
+_ENGLISH, _OTHERS, _SHARED, _PARTICLES = (frozenset(it.split()) for it in _DATA["words"].values())
 _WORD = re.compile(r"[^\W\d_]+")
 #: Maximum number of characters to read of a text.
 _READ = 2000
@@ -78,11 +41,12 @@ def is_foreign(text: str, languages: Collection[str]) -> bool:
     # expected.
     text = text[:_READ]
     scripts = Counter(filter(None, map(_script, text)))
-    expected = {script for code in languages for script in _SCRIPTS.get(code[:2], (_LATIN,))}
-    letters = sum(scripts.values())
+    known = {code[:2] for code in languages}
+    latin, letters = known - _NOT_LATIN, sum(scripts.values())
+    expected = {script for script, codes in _SCRIPTS.items() if not known.isdisjoint(codes)}
+    expected |= {_LATIN} if latin else set()
     if 2 * sum(scripts[script] for script in expected) < letters:
         return True
-    latin = {code[:2] for code in languages if code[:2] not in _SCRIPTS}
     if 2 * scripts[_LATIN] < letters or ("en" in latin and len(latin) > 1):
         return False
     words = _WORD.findall(text.lower())

@@ -187,8 +187,9 @@ _MEANING = {
     "neutral": "neutral",
     **dict.fromkeys(("contradiction", "contradict", "contradicts"), "contradiction"),
     **dict.fromkeys(("contradicted", "contradictory"), "contradiction"),
-    **dict.fromkeys(("notentailment", "notentailed", "nonentailment"), "contradiction"),
 }
+#: Names of the second of two classes: what is not entailed counts as contradicted.
+_NOT_ENTAILED = ("notentailment", "notentailed", "nonentailment", "noentailment")
 
 
 def columns(
@@ -217,7 +218,8 @@ def columns(
     if len(names) == 2 and len(opposite) == 1:
         places[opposite.pop()] = others[0]
     elif opposite:
-        places |= {_MEANING.get(names[place]): place for place in others}
+        in_two = dict.fromkeys(_NOT_ENTAILED, "contradiction") if len(names) == 2 else {}
+        places |= {{**_MEANING, **in_two}.get(names[place]): place for place in others}
         if None in places or len(places) < len(names) or not ends <= set(places):
             raise ShroomError(
                 f"{name}: its class names ({listed}) do not show which class is entailment and "

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from shroom.core.datapoint import Datapoint
+from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans as word_spans
 from shroom.detectors.arrays import Datapoints, Floats
 from shroom.detectors.fitted import Fitted, JSONDetector
@@ -179,8 +180,13 @@ def _with_blanks(bounds: Bounds, p: list[float]) -> list[SoftSpan]:
 
 def _targets(point: Datapoint, bounds: Bounds) -> Floats:
     """Return the mean share of the annotators who marked the characters of each word."""
+    if point.spans is None:
+        raise ShroomError(
+            f"datapoint {point.name}: no marked spans; read the data with an edition whose "
+            "annotation is 'spans' or 'labelled-spans'"
+        )
     marked = np.zeros(len(point.hyp))
-    for start, end, share in point.spans or ():
+    for start, end, share in point.spans:
         marked[start:end] = share
     return np.array([marked[start:end].mean() for start, end in bounds])
 

@@ -109,7 +109,7 @@ def content(name: str, revision: str | None = None) -> str | None:
         return f"{name}@{commit}" if commit else None
     if (folder / "adapter_config.json").exists():  # it names the weights that it is added to
         return None
-    return files_digest(path for path in folder.iterdir() if path.suffix not in _UNREAD)
+    return files_digest(path for path in folder.rglob("*") if path.suffix not in _UNREAD)
 
 
 def files_digest(paths: Iterable[Path]) -> str:

@@ -14,6 +14,7 @@ from shroom.core.datapoint import Datapoint, Label
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.prediction_powered import Estimate, labels_for_half, prediction_powered_mean
 from shroom.scoring.display.text import ends, figure
@@ -56,6 +57,7 @@ class HallucinationRate(Result):
     confidence: float
     groups: list[GroupRate]
     out_of_fold: int = 0
+    labelled_outputs: int = 0
 
     def __repr__(self) -> str:
         rate, n = _shown(self.groups[0].corrected), self.groups[0].n_outputs
@@ -96,6 +98,11 @@ class HallucinationRate(Result):
             notes.append(
                 f"{self.detector} was fitted on {self.out_of_fold} of the labelled outputs, for "
                 "which it returns out-of-fold p"
+            )
+        if self.labelled_outputs:
+            notes.append(
+                f"both inputs contain {counted(self.labelled_outputs, 'labelled output')}, so the "
+                "interval is too narrow; remove them from one input"
             )
         return [rates, Table(notes=notes)]
 
@@ -181,7 +188,8 @@ def hallucination_rate(
         naive = float(flagged[here].mean())
         groups.append(GroupRate(by, group, n, n_labelled, naive, *estimates))
     out_of_fold = int(detector.out_of_fold_items(labelled, run).sum())
-    return HallucinationRate(detector.name, confidence, groups, out_of_fold)
+    both = int(TrainingItems.of(labelled).contain(outputs).sum())
+    return HallucinationRate(detector.name, confidence, groups, out_of_fold, both)
 
 
 def _words(points: Sequence[Datapoint], attribute: str) -> NDArray[np.str_]:

@@ -315,6 +315,14 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, refused, tmp_pat
     assert shroom("annotate", "run", path, "--resume")[:2] == (0, "counting: 2 scored, 2 reused\n")
 
 
+def test_after_a_finished_run_there_is_nothing_to_resume(shroom, config, monkeypatch):
+    path = config(scorers=["counting"])
+    assert shroom("annotate", "run", path)[0] == 0
+    monkeypatch.setattr(Counting, "score", lambda *_: pytest.fail("it scores again"))
+    code, out, err = shroom("annotate", "run", path, "--resume")
+    assert (code, out, "out.jsonl is complete, so" in err) == (0, "", True)
+
+
 OUT = "data: in.jsonl\noutput: o\n"
 WRONG = {
     "": "expected keys such as data",

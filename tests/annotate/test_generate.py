@@ -94,6 +94,9 @@ def test_what_fails_is_missing_and_resumed_without_asking_twice(serve, generate)
     assert generate("m", *options, "--resume", url=server.url)[0] == 0
     assert len(server.bodies) == before + 4
     assert [g.text for g in read(output)[0].generation] == ["0", "1", "2"]
+    code, _, err, _ = generate("m", *options, "--resume", url=server.url)
+    assert (code, len(server.bodies)) == (0, before + 4)
+    assert "is complete, so there is nothing to resume" in err
 
 
 def test_a_maximum_cost_is_kept_and_the_cost_is_shown(serve, generate):

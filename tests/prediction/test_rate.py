@@ -12,7 +12,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.registry import detector
 from shroom.inference.run_settings import RUN
-from shroom.metrics.prediction_powered import estimate_mean, prediction_powered_mean
+from shroom.metrics.prediction_powered import prediction_powered_mean
 from shroom.prediction.hallucination_rate import hallucination_rate
 from shroom.scoring.datapoint_files import read
 from shroom.scoring.display.text import figure
@@ -154,7 +154,7 @@ def simulated(y, p, n, m, trials=1000):
     for _ in range(trials):
         labelled, others = generator.integers(0, len(y), n), generator.integers(0, len(y), m)
         low, high = prediction_powered_mean(y[labelled], p[labelled], p[others]).interval
-        alone = estimate_mean(y[labelled]).interval
+        alone = prediction_powered_mean(y[labelled], np.zeros(n), np.zeros(m)).interval
         covered += low <= y.mean() <= high
         width += high - low
         width_alone += alone[1] - alone[0]

@@ -117,7 +117,8 @@ class Judge(Asking, Detector):
         super().__post_init__()
         self.labels_itself = official = self.scoring == "official"
         mode = self.mode or ("completion" if official else None)
-        template = self.template or ("official" if official else "support")
+        usual = "official" if mode == "completion" else "official-chat"
+        template = self.template or (usual if official else "support")
         self._templates = SUPPORT.read(template)
         has_place = all(one.has("examples") for one in self._templates.values())
         if self.shots and not (self.examples and has_place):

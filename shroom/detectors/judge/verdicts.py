@@ -54,6 +54,7 @@ _LABELLED = re.compile(
     rf"[\s:：*_\"'“”«»`(\[>-]+{_WORD}",
     re.IGNORECASE,
 )
+_LINE = re.compile(rf"^[^\n:：]{{1,40}}[:：][\W_]*?{_WORD}[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 _LAST = re.compile(
     rf"(?:[:：.!?。！？\n–—-]|\b(?:is|be|say|conclude)\b)\W{{0,9}}{_WORD}[\W_]*$", re.IGNORECASE
 )
@@ -131,7 +132,7 @@ def _found(text: str) -> re.Match[str] | None:
     match = _last(_BOXED, text) or _last(_LABELLED, text) or _START.match(text)
     if match or _OPPOSITE.search(text):
         return match
-    return _LAST.search(text, max(0, len(text) - _CONCLUSION))
+    return _last(_LINE, text) or _LAST.search(text, max(0, len(text) - _CONCLUSION))
 
 
 def _word(match: re.Match[str]) -> str:

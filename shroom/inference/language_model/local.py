@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shroom.core.json_writing import json_digest
 from shroom.core.printing import counted
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, show
 from shroom.inference import hub
 from shroom.inference.compute import compute
 from shroom.inference.language_model.model import (
@@ -211,6 +211,12 @@ class Local:
         # Padding must not move the end of a prompt, where the answer begins.
         tokenizer.padding_side = "left"
         ids = [_ids_of(tokenizer, word) for word in self.words]
+        if len(set().union(*ids)) < sum(map(len, ids)):
+            words = " and ".join(map(show, self.words))
+            raise ShroomError(
+                f"{self.name}: {words} begin with the same token, so the first token of an answer "
+                "does not distinguish them; use another model"
+            )
         model = hub.model("causal", self.name, self.revision, device)
         self.mode = self.mode or ("chat" if template else "completion")
         self._reads = getattr(model.config, "max_position_embeddings", None) or math.inf
