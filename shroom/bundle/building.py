@@ -17,7 +17,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from shroom.bundle.checking import FILE, check
+from shroom.bundle.checking import check
 from shroom.bundle.competition import (
     columns,
     dated,
@@ -27,6 +27,7 @@ from shroom.bundle.competition import (
     rendered,
     scorer_folder,
 )
+from shroom.bundle.contents import FILE
 from shroom.bundle.data_files import (
     check_sample,
     labelled,
